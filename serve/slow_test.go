@@ -2,9 +2,11 @@ package serve
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -92,18 +94,20 @@ func TestSlowUploadsMakeRoom(t *testing.T) {
 			defer c.Close()
 			fmt.Fprint(c, slowUpload+"Content-Length: 1000\r\n\r\n{")
 			time.Sleep(50 * time.Millisecond) // it is the slowest
-			for range 2 {
+			// Two rounds are enough, unless the machine is so busy that the server read of others first.
+			r, err := (*http.Response)(nil), os.ErrDeadlineExceeded
+			for round := 0; round < 12 && errors.Is(err, os.ErrDeadlineExceeded); round++ {
 				slowly(t, port, 80, slowUpload+"Content-Length: 1000\r\n\r\n{")
 				time.Sleep(250 * time.Millisecond) // now they count as slow
 				for range 5 {
 					answers(t, port, "beside slow uploads")
 				}
+				c.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
+				r, err = http.ReadResponse(bufio.NewReader(c), nil)
 			}
-			c.SetReadDeadline(time.Now().Add(5 * time.Second))
-			r, err := http.ReadResponse(bufio.NewReader(c), nil)
 			if err == nil && r.StatusCode != http.StatusRequestTimeout {
 				t.Errorf("a slow upload that made room: %s", r.Status)
-			} else if err != nil && strings.Contains(err.Error(), "timeout") {
+			} else if errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("a slow upload is still open: %v", err)
 			}
 		})
