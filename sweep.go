@@ -184,7 +184,7 @@ func (o *SweepOptions) plan() (*run.Sweep, error) {
 	case protocol.Next:
 		s.Measure = run.SweepBits
 	}
-	base, err := NewSpec(o.Model, o.Preset, o.Set, o.Settings...)
+	base, err := newSpec(o.Model, o.Task, o.Preset, o.Set, o.Settings...)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +201,7 @@ func (o *SweepOptions) plan() (*run.Sweep, error) {
 	}
 	epochs := 0
 	for i, list := range settings {
-		spec, err := NewSpec(o.Model, o.Preset, o.Set, slices.Concat(o.Settings, list)...)
+		spec, err := newSpec(o.Model, o.Task, o.Preset, o.Set, slices.Concat(o.Settings, list)...)
 		if err != nil {
 			return nil, fmt.Errorf("trial %s: %w", strings.Join(list, " "), err)
 		}

@@ -34,7 +34,8 @@ type TrainOptions struct {
 
 	// Task is link prediction ("" too), node classification or next. Node classification trains a classifier of labels
 	// on what a model says that was trained on links: Backbone is the directory of that training, with the same seeds.
-	// "" trains it first, in "link" below Dir. Next is for models that can learn nothing else, such as countnet.
+	// "" trains it first, in "link" below Dir. Next is for countnet, which can learn nothing else, and for all models
+	// that embed pairs.
 	Task     protocol.Task
 	Backbone string
 
@@ -334,9 +335,8 @@ func TaskOf(name string, asked protocol.Task) (protocol.Task, error) {
 	switch {
 	case only != "" && task != only:
 		return "", fmt.Errorf("%s cannot learn the task %s: it learns %s", name, task, only)
-	case task == protocol.Next && only == "":
-		return "", fmt.Errorf("%s cannot learn the task %s: that is for %s", name, task,
-			strings.Join(model.MadeFor(task), ", "))
+	case task == protocol.Next && !factory.CanLearn(task):
+		return "", fmt.Errorf("%s cannot learn the task %s: it has nothing to learn", name, task)
 	}
 	return task, nil
 }
@@ -345,11 +345,16 @@ func TaskOf(name string, asked protocol.Task) (protocol.Task, error) {
 // computes) changed by settings "key=value". Its Config is a pointer to the Config of the model's package, and can be
 // changed there too.
 func NewSpec(name, preset string, set *dataset.Set, settings ...string) (model.Spec, error) {
+	return newSpec(name, "", preset, set, settings...)
+}
+
+// newSpec is NewSpec for a task; "" is the model's own.
+func newSpec(name string, task protocol.Task, preset string, set *dataset.Set, settings ...string) (model.Spec, error) {
 	factory, err := model.Find(name)
 	if err != nil {
 		return model.Spec{}, err
 	}
-	return factory.Spec(preset, model.DataOf(set), settings...)
+	return factory.SpecFor(task, preset, model.DataOf(set), settings...)
 }
 
 // Choose is the whole configuration that Train trains with. Where no preset is asked for, a model may prefer a light
@@ -364,13 +369,13 @@ func (o TrainOptions) Choose() (spec model.Spec, full string, err error) {
 		return spec, "", err
 	}
 	data := model.DataOf(o.Set)
-	otherwise, err := factory.Spec(o.Preset, data, o.Settings...)
+	otherwise, err := factory.SpecFor(o.Task, o.Preset, data, o.Settings...)
 	if err != nil {
 		return spec, "", err
 	}
 	_, data.OnCPU = o.Device.(device.Threaded)
 	data.OnCPU = data.OnCPU || o.Device == nil
-	if spec, err = factory.Spec(o.Preset, data, o.Settings...); err != nil {
+	if spec, err = factory.SpecFor(o.Task, o.Preset, data, o.Settings...); err != nil {
 		return spec, "", err
 	}
 	if spec.Preset != otherwise.Preset {

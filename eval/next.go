@@ -63,7 +63,7 @@ type NextOptions struct {
 func (p *Protocol) Next(ctx context.Context, net *model.Net, o NextOptions) (Next, error) {
 	ask, sums := next.NewAsker(net, p.options.Threads), nextSums{}
 	mrr, hits := 0.0, 0.0
-	err := p.eachNext(ctx, Test, net.Setup(), o, func(w *next.View, dst event.Node) error {
+	err := p.eachNext(ctx, Test, net, o, func(w *next.View, dst event.Node) error {
 		s, err := ask.Shares(w)
 		if err != nil {
 			return err
@@ -91,7 +91,7 @@ func (p *Protocol) ValidateNext(ctx context.Context, net *model.Net) (Next, erro
 	}
 	ask, fit := next.NewAsker(net, p.options.Threads), next.Fit{}
 	o := NextOptions{Limit: NextValidation, OnEvent: p.options.OnBatch}
-	err := p.eachNext(ctx, Val, net.Setup(), o, func(w *next.View, dst event.Node) error {
+	err := p.eachNext(ctx, Val, net, o, func(w *next.View, dst event.Node) error {
 		return fit.Add(ask, w, dst)
 	})
 	if err != nil {
@@ -103,7 +103,15 @@ func (p *Protocol) ValidateNext(ctx context.Context, net *model.Net) (Next, erro
 }
 
 // eachNext walks through all events and asks about some of a part, each as of its time.
-func (p *Protocol) eachNext(ctx context.Context, part Part, setup next.Setup, o NextOptions,
+func (p *Protocol) eachNext(ctx context.Context, part Part, net *model.Net, o NextOptions,
+	ask func(w *next.View, dst event.Node) error,
+) error {
+	return p.withPairs(ctx, net, p.full, p.parts[part].All(), func() error {
+		return p.eachOf(ctx, part, net.Setup(), o, ask)
+	})
+}
+
+func (p *Protocol) eachOf(ctx context.Context, part Part, setup next.Setup, o NextOptions,
 	ask func(w *next.View, dst event.Node) error,
 ) error {
 	events := p.parts[part].All()

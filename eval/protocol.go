@@ -168,6 +168,10 @@ func (p *Protocol) Train(run uint64) (replay.Pass, error) {
 	return p.pass(p.train(), n, 0), nil
 }
 
+// TrainPairs is Train for a model of the task "next" that compares pairs: only training events are seen. Whom they are
+// compared with is the model's own business.
+func (p *Protocol) TrainPairs() replay.Pass { return p.pass(p.train(), nil, 0) }
+
 // Shares are those of the kinds of negatives in training.
 func (p *Protocol) Shares() protocol.Shares {
 	if len(p.options.Shares) == 0 {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/cache"
 	"github.com/dygmamba/dygmamba/internal/next"
 	"github.com/dygmamba/dygmamba/internal/rng"
@@ -25,7 +26,7 @@ type Swapped struct {
 
 // Swap exchanges the destinations of n drawn test events and judges them together with o.Limit others. Everyone looks
 // back on the stream with the exchanged destinations, as someone who has to find them would.
-func (p *Protocol) Swap(ctx context.Context, net *model.Net, n int, o NextOptions) (Swapped, error) {
+func (p *Protocol) Swap(ctx context.Context, net *model.Net, n int, o NextOptions) (r Swapped, err error) {
 	log, wrong := swapped(p.split.Full, p.parts[Test].Len(), n)
 	test := log.Len() - p.parts[Test].Len()
 	chosen := drawn(p.parts[Test].Len(), o.Limit)
@@ -34,7 +35,18 @@ func (p *Protocol) Swap(ctx context.Context, net *model.Net, n int, o NextOption
 	}
 	slices.Sort(chosen)
 	chosen = slices.Compact(chosen)
+	past := func() index.View { return index.Freeze(log) }
+	err = p.withPairs(ctx, net, past, log.Span(test, log.Len()), func() error {
+		r, err = p.judge(ctx, net, log, chosen, wrong, o)
+		return err
+	})
+	return r, err
+}
 
+// judge puts chosen events of a log in the order of their bits, of which some are wrong.
+func (p *Protocol) judge(ctx context.Context, net *model.Net, log *event.Log, chosen []int32, wrong map[int32]bool,
+	o NextOptions) (Swapped, error) {
+	test := log.Len() - p.parts[Test].Len()
 	all, ask := log.All(), next.NewAsker(net, p.options.Threads)
 	walk, view := next.NewWalk(all, net.Setup()), (*next.View)(nil)
 	var found, rule [2][]float32 // of the others, and of those that were exchanged

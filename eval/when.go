@@ -71,7 +71,7 @@ func (p *Protocol) When(ctx context.Context, net *model.Net, rates *rate.Model, 
 	}
 	for k, length := range clock.Lengths() {
 		x := p.newWindowed(Test, net, ask)
-		asked, err := x.ask(ctx, length, cmp.Or(draws, p.windowSample(Test)))
+		asked, err := p.askWindows(ctx, Test, net, x, length, cmp.Or(draws, p.windowSample(Test)))
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +104,11 @@ func (p *Protocol) ValidateWhen(ctx context.Context, net *model.Net, rates *rate
 	for k, length := range clock.Lengths() {
 		x := p.newWindowed(Val, net, ask)
 		x.lively = true
-		list, err := x.ask(ctx, length, windowsFitted)
+		draws := windowsFitted
+		if net.Shortlist() > 0 { // which takes longer to ask
+			draws = windowSample
+		}
+		list, err := p.askWindows(ctx, Val, net, x, length, draws)
 		if err != nil {
 			return nil, err
 		}
@@ -160,6 +164,16 @@ func (p *Protocol) newWindowed(part Part, net *model.Net, ask *rate.Asker) *wind
 		x.later[events.Src[i]] = append(x.later[events.Src[i]], int32(i))
 	}
 	return x
+}
+
+// askWindows lets a model that compares pairs go on through the part meanwhile.
+func (p *Protocol) askWindows(ctx context.Context, part Part, net *model.Net, x *windowed, length event.Time, draws int,
+) (list []rate.Asked, err error) {
+	err = p.withPairs(ctx, net, p.full, p.parts[part].All(), func() error {
+		list, err = x.ask(ctx, length, draws)
+		return err
+	})
+	return list, err
 }
 
 // ask draws times and sources.

@@ -23,7 +23,7 @@ type Sided interface {
 
 // ScoreAlike is Score for queries that have much in common.
 func (s *DeviceScorer) ScoreAlike(b *sample.Batch, out []float32) error {
-	m, ok := s.model.(Sharer)
+	m, ok := unpaired(s.model).(Sharer)
 	if !ok || len(b.Calls) > 0 || len(b.Queries) == 0 {
 		return s.Score(b, out)
 	}
@@ -33,8 +33,9 @@ func (s *DeviceScorer) ScoreAlike(b *sample.Batch, out []float32) error {
 // SidedPlan is what a sided model wants gathered, false if the model is none or looks at queries in another way: what
 // is picked at random, and how long rows are, depends on who else is asked about.
 func (s *DeviceScorer) SidedPlan() (sample.Plan, bool) {
-	_, ok := s.model.(Sided)
-	p := s.model.Plan()
+	m := unpaired(s.model)
+	_, ok := m.(Sided)
+	p := m.Plan()
 	for _, d := range p.Draws {
 		ok = ok && d.RowLen > 0
 	}

@@ -61,6 +61,8 @@ type Kind[C interface{ Check() error }] struct {
 	// the best.
 	Rule     func(c C) (Scorer, error)
 	Variants []Variant[C]
+
+	buildPaired func(env Env, c C, s Spec) (Model, error)
 }
 
 // Variant is a form of a rule.
@@ -105,6 +107,9 @@ type Factory struct {
 
 // Settings lists what can be set of a configuration, with its values: of a rule nothing that concerns learning.
 func (f Factory) Settings(s Spec) []Setting {
+	if f.Trains && s.Pairing != nil {
+		return Settings(s.Config, s.Training, s.Pairing)
+	}
 	if f.Trains {
 		return Settings(s.Config, s.Training)
 	}
@@ -150,6 +155,10 @@ func Make[C interface{ Check() error }](k Kind[C]) Factory {
 	}
 	if k.Declare != nil {
 		k.Build = func(env Env, c C) (Model, error) { return build(env, k.Declare(c, env.Seed)) }
+		k.buildPaired = func(env Env, c C, s Spec) (Model, error) {
+			m := pair(k.Declare(c, env.Seed), *s.Pairing, s.Training.LearningRate, env.Seed)
+			return build(env, m)
+		}
 		k.Table = func(c C) []Shape { return Table(k.Declare(c, 0).Params()) }
 	}
 	f := Factory{
@@ -171,6 +180,12 @@ func Make[C interface{ Check() error }](k Kind[C]) Factory {
 		c, err := k.config(s)
 		if err != nil {
 			return nil, err
+		}
+		if s.Pairing != nil {
+			if k.buildPaired == nil {
+				return nil, errors.New("it cannot learn the task next")
+			}
+			return k.buildPaired(env, c, s)
 		}
 		return k.Build(env, c)
 	}

@@ -67,6 +67,14 @@ func MadeFor(task protocol.Task) []string {
 	})
 }
 
+// Learning lists the models that can learn a task, in the order of the alphabet.
+func Learning(task protocol.Task) []string {
+	return slices.DeleteFunc(Registered(), func(name string) bool {
+		f, err := Find(name)
+		return err != nil || !f.CanLearn(task)
+	})
+}
+
 // TellingKinds lists the models that tell kinds of events apart, in the order of the alphabet.
 func TellingKinds() []string {
 	return slices.DeleteFunc(Registered(), func(name string) bool {

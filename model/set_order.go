@@ -18,6 +18,10 @@ func (f Factory) SetOrder(s *Spec, order protocol.Order) error {
 		return fmt.Errorf("%w: order %s is for models that remember events, this one looks them up",
 			ErrSetting, order)
 	}
+	if s.Task == protocol.Next && order == protocol.Arrival {
+		return fmt.Errorf("%w: order %s is not for the task %s, in which nothing of an event's own instant may be known",
+			ErrSetting, order, s.Task)
+	}
 	s.Order = order
 	return nil
 }

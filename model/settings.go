@@ -88,6 +88,12 @@ func Keys(targets ...any) []string {
 	return keys
 }
 
+// settingKey is the key of a setting.
+func settingKey(setting string) string {
+	key, _, _ := strings.Cut(setting, "=")
+	return strings.TrimSpace(key)
+}
+
 // agrees says whether applying settings would leave c as it is. Keys that c does not have, or leaves empty, are not
 // looked at.
 func agrees(settings []string, c any) error {

@@ -14,6 +14,8 @@ type Spec struct {
 	Task     protocol.Task  `json:"task,omitempty"`  // "" is link prediction
 	Config   any            `json:"config"`          // a pointer to the factory's kind of configuration
 	Training Training       `json:"training"`
+	// Pairing is how a model that embeds pairs learns the task "next"; nil for all else.
+	Pairing *Pairing `json:"next,omitempty"`
 }
 
 // Notes are what a user should know about the configuration, one line each.
@@ -26,7 +28,11 @@ func (s Spec) Notes() []string {
 
 // Check says what is wrong with the configuration: a number out of its bounds, or what does not go together.
 func (s Spec) Check() error {
-	for _, c := range []any{s.Config, s.Training} {
+	list := []any{s.Config, s.Training}
+	if s.Pairing != nil {
+		list = append(list, *s.Pairing)
+	}
+	for _, c := range list {
 		if err := checkBounds(c); err != nil {
 			return err
 		}
@@ -37,6 +43,14 @@ func (s Spec) Check() error {
 		}
 	}
 	return nil
+}
+
+// Apply changes the configuration by settings "key=value".
+func (s *Spec) Apply(settings []string) error {
+	if s.Pairing == nil {
+		return Apply(settings, s.Config, &s.Training)
+	}
+	return Apply(settings, s.Config, &s.Training, s.Pairing)
 }
 
 // Conditions are what scores depend on beside what happened before their own time, one line each. Results carry them.
@@ -63,6 +77,9 @@ func Dropout(s Spec) float64 {
 
 // LinkSplit says whether a model of the task "next" learns on the split of links, in which nodes are hidden.
 func (s Spec) LinkSplit() bool {
+	if s.Pairing != nil {
+		return s.Pairing.LinkSplit
+	}
 	for _, x := range Settings(s.Config) {
 		if on, ok := x.Value.(bool); ok && x.Key == "link_split" {
 			return on

@@ -32,6 +32,7 @@ type Param struct {
 	Name   string
 	Lo, Hi int // where it lies in the flat buffers
 	Frozen bool
+	Haste  float32 // how many times as far as others its steps go; 0 is 1
 	init   Init
 }
 
@@ -160,6 +161,15 @@ func (p *Params) Freeze(prefixes ...string) {
 				q.Tracked = false
 				q.attach(p.grad)
 			}
+		}
+	}
+}
+
+// Hasten lets the parameters whose names start with a prefix take steps that are this many times as long.
+func (p *Params) Hasten(prefix string, times float32) {
+	for _, q := range p.list {
+		if strings.HasPrefix(q.Name, prefix) {
+			q.Haste = times
 		}
 	}
 }

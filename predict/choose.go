@@ -68,6 +68,8 @@ func LoadChooser(path string, o Options) (*Chooser, error) {
 		return nil, fmt.Errorf("%s: %w", p.choice.File, ErrNotNext)
 	}
 	net, events := model.NewNet(m), p.log.InOrder().All()
+	net.SetScorer(p.Scorer())
+	net.AskPairs(p.pairsAsOf)
 	c := &Chooser{p: p, net: net, ask: next.NewAsker(net, o.Threads), walk: next.NewWalk(events, m.Setup())}
 	if t := model.TimerOf(m); t != nil {
 		if rates := model.ReadRates(t); rates != nil {
@@ -75,6 +77,20 @@ func LoadChooser(path string, o Options) (*Chooser, error) {
 		}
 	}
 	return c, nil
+}
+
+// pairsAsOf is what the model says of pairs, with what it knew at a time: see next.Pairs.
+func (p *Predictor) pairsAsOf(src event.Node, at event.Time, nodes []event.Node) (logits []float32, err error) {
+	ctx := context.Background() // a short list takes little time
+	ask := func([]int) error {
+		logits, err = p.rankAlike(ctx, Query{Src: src, Time: at}, nodes)
+		return err
+	}
+	if p.stream == nil {
+		return logits, ask(nil)
+	}
+	err = p.stream.visit(ctx, []Query{{Src: src, Dst: src, Time: at}}, ask)
+	return logits, err
 }
 
 // Choice says which checkpoint answers, and of how many seeds it was chosen.
@@ -194,12 +210,19 @@ func (c *Chooser) Protocol() (*eval.Protocol, error) {
 	if c.p.options.Set == nil {
 		return nil, errors.New("evaluate: no data set to measure on")
 	}
-	return eval.Open(c.p.options.Set, eval.Options{Task: c.p.spec.Task, Sampling: c.p.sampling(),
-		Threads: c.p.options.Threads, LinkSplit: c.p.spec.LinkSplit()})
+	o := eval.Options{Task: c.p.spec.Task, Sampling: c.p.sampling(), Threads: c.p.options.Threads,
+		LinkSplit: c.p.spec.LinkSplit()}
+	if c.net.Shortlist() > 0 {
+		o.BatchSize, o.Order = c.p.spec.Training.BatchSize, c.p.spec.Order
+	}
+	return eval.Open(c.p.options.Set, o)
 }
 
 // Evaluate measures the model under the protocol.
 func (c *Chooser) Evaluate(ctx context.Context, p *eval.Protocol, o eval.NextOptions) (eval.Next, error) {
+	if err := c.warm(ctx, p); err != nil {
+		return eval.Next{}, err
+	}
 	r, err := p.Next(ctx, c.net, o)
 	if c.when != nil && err == nil {
 		r.When, err = p.When(ctx, c.net, c.when.Model, o.Windows)
@@ -209,7 +232,18 @@ func (c *Chooser) Evaluate(ctx context.Context, p *eval.Protocol, o eval.NextOpt
 
 // Swap measures how well exchanged destinations are found: see eval.Protocol.Swap.
 func (c *Chooser) Swap(ctx context.Context, p *eval.Protocol, n int, o eval.NextOptions) (eval.Swapped, error) {
+	if err := c.warm(ctx, p); err != nil {
+		return eval.Swapped{}, err
+	}
 	return p.Swap(ctx, c.net, n, o)
+}
+
+// warm lets a model that remembers know what comes before the test.
+func (c *Chooser) warm(ctx context.Context, p *eval.Protocol) error {
+	if m, remembers := c.net.Scorer().(model.StatefulScorer); remembers && !c.p.warm(p) {
+		return p.Warm(ctx, m)
+	}
+	return nil
 }
 
 // Links opens a session that asks choosers about links, as the published protocol does, and the scorers that answer.
@@ -244,7 +278,15 @@ func Links(ctx context.Context, o eval.Options, names []string, choosers []*Choo
 }
 
 // Validate measures the model on validation events as its training did, and calibrates it on them once more.
-func (c *Chooser) Validate(ctx context.Context, p *eval.Protocol) (eval.Next, error) {
+func (c *Chooser) Validate(ctx context.Context, p *eval.Protocol) (r eval.Next, err error) {
+	err = p.BeforeVal(ctx, c.net, func() error {
+		r, err = c.validate(ctx, p)
+		return err
+	})
+	return r, err
+}
+
+func (c *Chooser) validate(ctx context.Context, p *eval.Protocol) (eval.Next, error) {
 	r, err := p.ValidateNext(ctx, c.net)
 	if c.when != nil && err == nil {
 		var nats *float64

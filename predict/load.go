@@ -189,7 +189,7 @@ func carried(f model.Factory, raw, preset string, settings []string) (model.Spec
 	if preset != "" && preset != spec.Preset {
 		return spec, fmt.Errorf("%w: it was made with preset %s, asked for is %s", ErrMisfit, spec.Preset, preset)
 	}
-	if err := model.Apply(settings, spec.Config, &spec.Training); err != nil {
+	if err := spec.Apply(settings); err != nil {
 		return spec, err
 	}
 	if err := spec.Check(); err != nil {
@@ -238,7 +238,7 @@ func (p *Predictor) open(f model.Factory, file checkpoint.File) (err error) {
 			env.Names = o.Names
 		}
 		env.Train = func() (event.Span, error) {
-			split, err := dataset.NewSplit(o.Set.Log, dataset.SplitOptions{Sampling: p.sampling()})
+			split, err := p.trainSplit()
 			if err != nil {
 				return event.Span{}, err
 			}
@@ -278,6 +278,14 @@ func (p *Predictor) open(f model.Factory, file checkpoint.File) (err error) {
 		return p.learnFeatures(o.Live.Now())
 	}
 	return nil
+}
+
+// trainSplit is the split whose training part the model may know something of.
+func (p *Predictor) trainSplit() (*dataset.Split, error) {
+	if p.spec.Task == protocol.Next && !p.spec.LinkSplit() {
+		return dataset.NewOrderSplit(p.options.Set.Log)
+	}
+	return dataset.NewSplit(p.options.Set.Log, dataset.SplitOptions{Sampling: p.sampling()})
 }
 
 func (p *Predictor) newStream(memory model.StatefulScorer) *stream {

@@ -8,7 +8,6 @@ import (
 	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/eval"
-	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
@@ -30,7 +29,7 @@ func (t *trainer) finish(ctx context.Context) (run.Result, error) {
 		return t.finishFit(r)
 	}
 	if t.Chooser() != nil {
-		net := model.NewNet(t.Chooser())
+		net := t.net()
 		defer net.Close()
 		m, err := t.testNext(ctx, net)
 		if err != nil {

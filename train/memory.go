@@ -199,11 +199,13 @@ func (r *Run) need(ctx context.Context, pass replay.Pass, batch int) (need Memor
 			return need, err
 		}
 		if c := l.Chooser(); c != nil {
-			need.Score, err = needOfNet(c)
+			bytes, err := needOfNet(c)
 			if err != nil {
 				return need, err
 			}
-			continue
+			if need.Score = bytes; c.Feed().Short == 0 {
+				continue
+			}
 		}
 		scorer := model.NewScorerWith(l.Model, l.Head())
 		if err := scorer.Score(step.Batch, make([]float32, len(step.Batch.Queries))); err != nil {
@@ -212,7 +214,7 @@ func (r *Run) need(ctx context.Context, pass replay.Pass, batch int) (need Memor
 		if err := remember(ctx, pass, scorer, step); err != nil {
 			return need, err
 		}
-		need.Score, need.scoreRoom = scorer.Bytes(), scorer.Room()
+		need.Score, need.scoreRoom = need.Score+scorer.Bytes(), scorer.Room()
 	}
 	need.Own = own()
 	return need, nil

@@ -124,13 +124,37 @@ func (c *Classifier) Close() { c.params.Close() }
 // model.Chooser.
 type Next struct{ Link }
 
-// Head is nobody's: candidates are scored by their features.
-func (Next) Head(model.Model) model.Head { return nil }
-
 // Loss is what the group of a batch's destinations costs, and the destination within its group: two cross-entropies in
-// nats per event.
-func (Next) Loss(tp *grad.Tape, m model.Chooser, b *sample.Batch) *tensor.Tensor {
-	x, n, columns := b.Extras[0].(*next.Examples), b.Positives, m.Feed().Columns
+// nats per event. A model of pairs has a third one, of the destination within the short list of its group: what it says
+// is added to what counts say, which learn nothing from it.
+func (t Next) Loss(tp *grad.Tape, m model.Chooser, b *sample.Batch) *tensor.Tensor {
+	x := examples(b)
+	loss := t.countLoss(tp, m, x, b.Positives) // [1]
+	if m.Feed().Short == 0 {
+		return loss
+	}
+	n, columns := b.Positives, m.Feed().Short
+	candidates := tp.Floats(x.Short, n*columns, m.Feed().Width)
+	target, mask := tp.Ints(x.ShortTarget), tp.Ints(x.ShortMask)
+	var counts *tensor.Tensor
+	tp.Aside(func() { counts = m.Who(tp, candidates) })              // [n·columns, 1]
+	said, _ := model.Logits(tp, m, m.Head(), b)                      // [columns·n, 1]: all destinations, then all first others, …
+	logits := grad.Transpose(tp, grad.Reshape(tp, said, columns, n)) // [n, columns]
+	logits = grad.Add(tp, logits, grad.Reshape(tp, counts, n, columns))
+	return grad.Add(tp, loss, grad.CE(tp, logits, target, mask)) // [1]
+}
+
+// examples are what the feed has found for a batch, or for the events of it where it was gathered in several calls.
+func examples(b *sample.Batch) *next.Examples {
+	if len(b.Calls) > 0 {
+		b = b.Calls[0]
+	}
+	return b.Extras[len(b.Extras)-1].(*next.Examples)
+}
+
+// countLoss is the loss of what counts alone say.
+func (Next) countLoss(tp *grad.Tape, m model.Chooser, x *next.Examples, n int) *tensor.Tensor {
+	columns := m.Feed().Columns
 	sources := tp.Floats(x.Source, n, m.Feed().SourceWidth)
 	candidates := tp.Floats(x.X, n*columns, m.Feed().Width)
 	minusLogQ := tp.Floats(x.MinusLogQ, n, columns)

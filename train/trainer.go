@@ -73,7 +73,7 @@ func (r *Run) open(ctx context.Context) (*trainer, error) {
 		return nil, err
 	}
 	var err error
-	if t.pass, err = await.Do(ctx, func() (replay.Pass, error) { return r.Protocol.Train(r.Seed) }); err != nil {
+	if t.pass, err = await.Do(ctx, r.pass); err != nil {
 		return nil, err
 	}
 	if err := r.agrees(t.pass); err != nil {
@@ -101,6 +101,17 @@ func (r *Run) open(ctx context.Context) (*trainer, error) {
 		return nil, err
 	}
 	return t, nil
+}
+
+// pass is that of the training. The lists of a model of pairs belong to the model, which is not there yet: what stands
+// in for them has their size.
+func (r *Run) pass() (replay.Pass, error) {
+	if r.Spec.Pairing == nil {
+		return r.Protocol.Train(r.Seed)
+	}
+	pass := r.Protocol.TrainPairs()
+	pass.Negatives, pass.PerPositive = echo{}, r.Spec.Pairing.Shortlist-1
+	return pass, nil
 }
 
 // agrees says in what the protocol is not that of the configuration. A model's memory would be told of events in both
@@ -133,6 +144,9 @@ func (t *trainer) build(need Memory) (err error) {
 		if err := t.takeBackbone(); err != nil {
 			return err
 		}
+	}
+	if c := t.Chooser(); c != nil && c.Feed().Lists() != nil {
+		t.pass.Negatives = c.Feed().Lists()
 	}
 	t.scorer = model.NewScorerWith(t.Learner.Model, t.Head())
 	t.scorer.Reserve(need.scoreRoom)
@@ -310,7 +324,7 @@ func (t *trainer) measure(ctx context.Context, e *run.Epoch) error {
 
 // measureNext measures bits per event, and calibrates the model by the way.
 func (t *trainer) measureNext(ctx context.Context, e *run.Epoch) error {
-	net := model.NewNet(t.Chooser())
+	net := t.net()
 	defer net.Close()
 	val, err := t.Protocol.ValidateNext(ctx, net)
 	if err != nil {
@@ -320,12 +334,22 @@ func (t *trainer) measureNext(ctx context.Context, e *run.Epoch) error {
 		return err
 	}
 	e.Next = val.OrNil()
+	if err := t.Protocol.RememberVal(ctx, net); err != nil {
+		return err
+	}
 	if t.TestEvery == 0 || e.Epoch%t.TestEvery != 0 {
 		return nil
 	}
 	test, err := t.testNext(ctx, net)
 	e.NextTest = test.OrNil()
 	return err
+}
+
+// net asks the model of the task "next".
+func (t *trainer) net() *model.Net {
+	net := model.NewNet(t.Chooser())
+	net.SetScorer(t.evaluator())
+	return net
 }
 
 // measureOthers validates with the other negatives that have a say in which epoch is the best.

@@ -122,7 +122,7 @@ func (f *trainFlags) add(cmd *cobra.Command) {
 	addOrder(cmd, &o.Order)
 	choiceVar(flags, &o.Task, "task", protocol.LinkPrediction,
 		"'link': predict events; 'node-classification': predict the label of an event's source; "+
-			"'next': predict the next destination of a source among all (model: countnet); "+
+			"'next': predict the next destination of a source among all (default model: countnet); "+
 			"'kind': predict events by kind, and which kind an event will be (data import --kind)")
 	flags.StringVar(&o.Backbone, "backbone", "", "with --task node-classification: run `directory` of the same model "+
 		"trained on links (default: train it first)")
@@ -240,7 +240,7 @@ func (f *trainFlags) check() (err error) {
 	if o.Order != "" && !factory.Remembers {
 		return usagef("--order %s needs a model with memory; %s has none", o.Order, f.what.name)
 	}
-	_, err = factory.Spec(f.what.preset, model.Data{}, f.what.set...)
+	_, err = factory.SpecFor(o.Task, f.what.preset, model.Data{}, f.what.set...)
 	return err
 }
 

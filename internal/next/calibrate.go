@@ -13,10 +13,11 @@ type Calibration struct {
 	Scale  float32         // of the groups' logits
 	Bias   [Groups]float32 // added to them; that of Returning is 0
 	Within [2]float32      // scales of candidates' logits, within Returning and within First
+	Pair   [2]float32      // weights of the logits of a model of pairs, there too; see PairNet
 }
 
 // Plain changes nothing.
-var Plain = Calibration{Scale: 1, Within: [2]float32{1, 1}}
+var Plain = Calibration{Scale: 1, Within: [2]float32{1, 1}, Pair: [2]float32{1, 1}}
 
 // Apply corrects the logits of groups.
 func (c *Calibration) Apply(x [Groups]float32) [Groups]float32 {
@@ -38,6 +39,7 @@ func scaleAt(k int) float64 { return scaleFrom + scaleStep*float64(k) }
 type Fit struct {
 	events []fitted
 	within [2][scaleCount]float64 // nats within Returning and First, by scale
+	pairs  []fittedPair           // of events whose destination a model of pairs was asked about
 }
 
 // fitted is one event.
@@ -66,6 +68,9 @@ func (f *Fit) Add(a *Asker, w *View, dst event.Node) (err error) {
 			e.nats[k] = float32(logSumExp(a.logits, s) - s*at)
 			f.within[e.group][k] += float64(e.nats[k])
 		}
+		if err := f.addPair(a, w, e.group, dst); err != nil {
+			return err
+		}
 	}
 	f.events = append(f.events, e)
 	return nil
@@ -83,6 +88,7 @@ func (f *Fit) Calibration() Calibration {
 			}
 		}
 	}
+	f.fitPairs(&c)
 	x := f.groups()
 	c.Scale, c.Bias[First], c.Bias[New] = float32(1+x[0]), float32(x[1]), float32(x[2])
 	return c
@@ -152,13 +158,14 @@ func (e *fitted) calibrated(x *[3]float64) [Groups]float32 {
 
 // Each tells the nats of every event under a calibration that Fit made, and whether its pair had met.
 func (f *Fit) Each(c Calibration, tell func(met bool, nats float64)) {
+	gains := f.gains(c)
 	for i := range f.events {
 		e := &f.events[i]
 		nats := -math.Log(Softmax(c.Apply(e.logits), e.possible)[e.group])
 		if e.group != New {
 			nats += float64(e.nats[int(math.Round((float64(c.Within[e.group])-scaleFrom)/scaleStep))])
 		}
-		tell(e.met, nats)
+		tell(e.met, nats-gains[i])
 	}
 }
 

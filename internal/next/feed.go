@@ -16,6 +16,7 @@ type Feed struct {
 	Columns     int // candidates of an example: the destination itself and those that it is held against
 	Width       int // features of a candidate
 	SourceWidth int // features of a source
+	Short       int // candidates that a model of pairs compares; 0: there is none
 
 	setup Setup
 	seed  uint64
@@ -24,6 +25,7 @@ type Feed struct {
 	walk  *Walk
 	view  *View
 	drawn []Candidate
+	lists *Lists // of a feed with Short
 }
 
 // NewFeed makes the feed of a training.
@@ -37,6 +39,9 @@ func NewFeed(setup Setup, candidates int, seed uint64) *Feed {
 func (f *Feed) Begin(epoch int, events event.Span) {
 	f.mu.Lock()
 	f.epoch, f.walk = epoch, NewWalk(events, f.setup)
+	if f.lists != nil {
+		f.lists.begin(events)
+	}
 	f.mu.Unlock()
 }
 
@@ -48,7 +53,7 @@ func (f *Feed) Check(index.View) error { return nil }
 
 // Bytes is what an example takes.
 func (f *Feed) Bytes([]float64) float64 {
-	return float64(4 * (f.Columns*(f.Width+2) + f.SourceWidth + Groups + 2))
+	return float64(4 * (f.Columns*(f.Width+2) + f.Short*(f.Width+1) + f.SourceWidth + Groups + 3))
 }
 
 // NewPart makes an empty part of a batch.
@@ -66,6 +71,11 @@ type Examples struct {
 	Possible []int32   // [n, Groups]: 0 for groups without candidates
 	Group    []int32   // [n]: which it was
 
+	// What a model of pairs compares, where there is one: the destination, then others of the list of its group.
+	Short       []float32 // [n, Feed.Short, Width]: features, 0 where there are fewer
+	ShortMask   []int32   // [n, Feed.Short]: 0 where there is nobody
+	ShortTarget []int32   // [n]: 0; −1 where the destination is not on the list
+
 	feed *Feed
 }
 
@@ -75,21 +85,28 @@ func (e *Examples) Shape() uint64 { return 0 }
 // Gather describes the events of a batch and draws candidates for them.
 func (e *Examples) Gather(g *sample.Gathering) {
 	f, events := e.feed, g.Batch.Events
+	e.reset()
+	if events.Len() == 0 { // a question, of which nothing is learned
+		return
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	gen := rng.New(f.seed, fmt.Sprintf("candidates of epoch %d from event %d", f.epoch, events.First()))
-	e.reset()
-	if events.Len() > 0 && !f.walk.reach(events.Time[0], g.Stopped) {
+	if !f.walk.reach(events.Time[0], g.Stopped) {
 		return
 	}
 	for i := range events.Len() {
 		e.add(f.walk.Before(events.Time[i]), events.Src[i], events.Dst[i], events.Time[i], gen)
+		if f.Short > 0 {
+			e.addShort(f.view, events.First()+i, events.Dst[i])
+		}
 	}
 }
 
 func (e *Examples) reset() {
 	e.X, e.MinusLogQ, e.Mask, e.Target = e.X[:0], e.MinusLogQ[:0], e.Mask[:0], e.Target[:0]
 	e.Source, e.Possible, e.Group = e.Source[:0], e.Possible[:0], e.Group[:0]
+	e.Short, e.ShortMask, e.ShortTarget = e.Short[:0], e.ShortMask[:0], e.ShortTarget[:0]
 }
 
 // add appends one example.

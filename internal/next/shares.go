@@ -46,6 +46,7 @@ type Asker struct {
 	x       []float32
 	logits  []float32
 	answer  Shares
+	short   []event.Node
 }
 
 // NewAsker makes an asker whose features are computed on this many threads; 0: as many as Go may use. Their number
@@ -70,6 +71,9 @@ func (a *Asker) Shares(w *View) (*Shares, error) {
 			continue
 		}
 		log, err := a.score(w, g)
+		if err == nil {
+			err = a.rerank(w, g)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -94,6 +98,9 @@ func (a *Asker) Nats(w *View, dst event.Node) (group, within float64, err error)
 		return group, 0, nil
 	}
 	log, err := a.score(w, g)
+	if err == nil {
+		err = a.rerank(w, g)
+	}
 	if err != nil {
 		return 0, 0, err
 	}

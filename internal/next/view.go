@@ -33,6 +33,8 @@ type View struct {
 	fellow, near map[event.Node]float32
 	lately       profiles
 	self         *profiles
+	pool         []scored
+	inPool       map[event.Node]int32
 }
 
 // At looks at a source at a time that no event counted so far has reached. It may use the memory of an earlier view.

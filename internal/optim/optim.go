@@ -63,11 +63,11 @@ func (o *Optimizer) Step() {
 		if !moves(all[i]) {
 			continue
 		}
-		lo := all[i].Lo
-		for i+1 < len(all) && moves(all[i+1]) {
+		lo, haste := all[i].Lo, all[i].Haste
+		for i+1 < len(all) && moves(all[i+1]) && all[i+1].Haste == haste {
 			i++
 		}
-		o.move(lo, all[i].Hi)
+		o.move(lo, all[i].Hi, haste)
 	}
 }
 
@@ -83,11 +83,14 @@ func (o *Optimizer) Close() {
 
 func moves(q *nn.Param) bool { return q.Touched && !q.Frozen }
 
-// move updates the part [lo, hi) of the flat buffers.
-func (o *Optimizer) move(lo, hi int) {
+// move updates the part [lo, hi) of the flat buffers, by steps that are haste times as long; 0 is 1.
+func (o *Optimizer) move(lo, hi int, haste float32) {
 	data, grad := o.params.Flat()
 	u := device.Update{Rule: o.config.Rule, W: data.Slice(lo, hi), G: grad.Slice(lo, hi), Rate: o.config.Rate,
 		WeightDecay: o.config.WeightDecay, Step: o.step}
+	if haste != 0 {
+		u.Rate *= haste
+	}
 	if o.m.Len > 0 {
 		u.M = o.m.Slice(lo, hi)
 	}

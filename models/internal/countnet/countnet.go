@@ -10,15 +10,12 @@ package countnet
 import (
 	"fmt"
 
-	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/internal/next"
-	"github.com/dygmamba/dygmamba/internal/rate"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
-	"github.com/dygmamba/dygmamba/tensor"
 )
 
 // Factory builds CountNet.
@@ -77,47 +74,19 @@ func (c Config) Brief() string {
 // Model is CountNet on a device. One goroutine at a time may use it.
 type Model struct {
 	model.Base
-	cfg         Config
-	feed        *next.Feed
-	who         [3]nn.Linear
-	group       [2]nn.Linear
-	calibration *tensor.Tensor
-
-	rates *model.RateParams // nil: it learns no rates
+	model.Counter
 }
-
-// plain is a calibration that changes nothing: next.Plain.
-func plain(_ *nn.Draws, x []float32) { copy(x, []float32{1, 0, 0, 0, 1, 1}) }
-
-// groupWidth is that of the network that chooses a group, which has few numbers to learn from.
-const groupWidth = 32
 
 // declare names the parameters.
 func declare(c Config, seed uint64) model.Declared {
-	m := &Model{Base: model.NewBase(seed), cfg: c, feed: next.NewFeed(c.setup(), c.Candidates, seed)}
-	s := m.Params().In("0")
-	for i, in := range []int{m.feed.Width, c.Hidden, c.Hidden} {
-		m.who[i] = nn.NewLinear(s.In(fmt.Sprintf("who.%d", i)), in, []int{c.Hidden, c.Hidden, 1}[i])
-	}
-	m.group[0] = nn.NewLinear(s.In("group.0"), m.feed.SourceWidth, groupWidth)
-	m.group[1] = nn.NewLinear(s.In("group.1"), groupWidth, next.Groups)
-	m.calibration = s.Add("calibration", plain, model.CalibrationLen)
-	m.Params().Freeze("0.calibration")
+	m := &Model{Base: model.NewBase(seed)}
+	m.Counter = model.NewCounter(m.Params(), "0", model.CounterSetup{Counts: c.setup(), Hidden: c.Hidden,
+		Candidates: c.Candidates, Dropout: c.Dropout, RateTrees: c.RateTrees, Day: c.Day}, seed)
 	if c.OldRates > 0 {
-		declareOldRates(s.In("rate"), c.OldRates)
+		declareOldRates(m.Params().In("0").In("rate"), c.OldRates)
 	}
-	if c.RateTrees > 0 {
-		m.declareRates(s.In("rates"))
-	}
+	m.DeclareRates(m.Params(), "0")
 	return m
-}
-
-// declareRates names the parameters of rates, which are no business of the optimizer.
-func (m *Model) declareRates(s nn.Scope) {
-	zero, size := func(*nn.Draws, []float32) {}, rate.ForestLen(m.cfg.RateTrees)
-	m.rates = &model.RateParams{Now: s.Add("now", zero, size), Ahead: s.Add("ahead", zero, size),
-		Calibration: s.Add("calibration", zero, model.RateCalibrationLen)}
-	m.Params().Freeze("0.rates.now", "0.rates.ahead", "0.rates.calibration")
 }
 
 // declareOldRates names the parameters of two networks that earlier versions learned rates with, so that their
@@ -137,37 +106,8 @@ func (m *Model) Open(model.Env) error { return nil }
 
 // Plan asks for the examples of training batches.
 func (m *Model) Plan() sample.Plan {
-	return sample.Plan{Extras: []sample.Extra{m.feed}}
+	return sample.Plan{Extras: []sample.Extra{m.Feed()}}
 }
-
-// Feed makes the examples.
-func (m *Model) Feed() *next.Feed { return m.feed }
-
-// Setup says what is counted.
-func (m *Model) Setup() next.Setup { return m.cfg.setup() }
-
-// Calibration is the parameter that validation sets.
-func (m *Model) Calibration() *tensor.Tensor { return m.calibration }
-
-// Who is w3·drop(relu(w2·drop(relu(w1·x)))).
-func (m *Model) Who(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor {
-	for _, layer := range m.who[:2] {
-		x = grad.Dropout(tp, layer.Act(tp, x, device.ReLU), float32(m.cfg.Dropout)) // [n, hidden]
-	}
-	return m.who[2].Forward(tp, x) // [n, 1]
-}
-
-// Group is w2·drop(relu(w1·x)).
-func (m *Model) Group(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor {
-	h := grad.Dropout(tp, m.group[0].Act(tp, x, device.ReLU), float32(m.cfg.Dropout)) // [n, groupWidth]
-	return m.group[1].Forward(tp, h)                                                  // [n, next.Groups]
-}
-
-// Rates are the parameters of rates.
-func (m *Model) Rates() *model.RateParams { return m.rates }
-
-// RateClock says how long things last.
-func (m *Model) RateClock() rate.Clock { return rate.Clock{Span: m.cfg.Span, Day: m.cfg.Day} }
 
 // Embed is not for use: see model.Chooser.
 func (m *Model) Embed(*grad.Tape, *sample.Batch) model.Embedding {
