@@ -66,6 +66,8 @@ func smallNext(t testing.TB, name string) []string {
 		"edge_feat_dim=8", "position_feat_dim=8", "walk_dim=8"}
 	if f.Task == protocol.Next {
 		list = append(list, "hidden_dim=16")
+	} else if name != "graphmixer" && name != "tgn" { // which stand for all in what concerns times
+		list = append(list, "rate_trees=0")
 	}
 	return slices.DeleteFunc(list, func(s string) bool {
 		key, _, _ := strings.Cut(s, "=")
@@ -77,6 +79,9 @@ func smallNext(t testing.TB, name string) []string {
 func TestNext(t *testing.T) {
 	for _, name := range model.Learning(protocol.Next) {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && !slices.Contains([]string{"countnet", "dygmamba", "dygformer", "graphmixer", "tgn"}, name) {
+				t.Skip("every model is trained without -short")
+			}
 			set := regulars(t)
 			o := nextOptions(t, name, set, 1)
 			sum, err := dygmamba.Train(t.Context(), o)
@@ -91,15 +96,18 @@ func TestNext(t *testing.T) {
 				}
 				sameWeights(t, o.Dir, more.Dir)
 			})
+			t.Run("answers", func(t *testing.T) { answersNext(t, set, o.Dir, sum.Runs[0]) })
+			t.Run("sees nothing at or after t", func(t *testing.T) { blindNext(t, set, o.Dir) })
+			if !slices.Contains([]string{"countnet", "graphmixer", "tgn"}, name) {
+				return // these stand for all in what the loop does
+			}
 			t.Run("goes on where it was interrupted", func(t *testing.T) { resumesNext(t, name, set, o.Dir) })
-			t.Run("answers", func(t *testing.T) { answersNext(t, set, o.Dir, *sum.Runs[0].Next) })
 			t.Run("passes an audit", func(t *testing.T) {
 				r, err := audit.Run(t.Context(), audit.Options{Dir: filepath.Join(o.Dir, "seed-0"), Set: set})
 				if err != nil || r.Verdict != audit.Pass {
 					t.Errorf("%+v, %v", r, err)
 				}
 			})
-			t.Run("sees nothing at or after t", func(t *testing.T) { blindNext(t, set, o.Dir) })
 		})
 	}
 }
@@ -161,7 +169,11 @@ func resumesNext(t *testing.T, name string, set *dataset.Set, whole string) {
 }
 
 // answersNext: shares sum to 1 and are what was measured, whoever is asked about.
-func answersNext(t *testing.T, set *dataset.Set, dir string, want eval.Next) {
+func answersNext(t *testing.T, set *dataset.Set, dir string, r run.Result) {
+	want, most := *r.Next, 1e-9
+	if r.Order != "" { // events are remembered in units, which begin with the test here and with the data there
+		most = 0.05
+	}
 	if _, err := dygmamba.Load(dir, predict.Options{Set: set}); !errors.Is(err, predict.ErrNext) {
 		t.Errorf("loaded for links: %v", err)
 	}
@@ -200,7 +212,7 @@ func answersNext(t *testing.T, set *dataset.Set, dir string, want eval.Next) {
 	for _, x := range found {
 		sum += x.Bits
 	}
-	if got := sum / float64(len(found)); math.Abs(got-want.WhoBits) > 1e-9 {
+	if got := sum / float64(len(found)); math.Abs(got-want.WhoBits) > most {
 		t.Errorf("event by event %v bits, the training measured %v", got, want.WhoBits)
 	}
 	proto, err := c.Protocol()

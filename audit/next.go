@@ -41,6 +41,10 @@ func (a *auditor) next(ctx context.Context, p *eval.Protocol) error {
 		return fmt.Errorf("ask again: %w", err)
 	}
 	a.nextBits(metrics, &again, noted)
+	if c.Base().Remembers() {
+		a.report.tell(validated, "not made: the checkpoint remembers validation already")
+		return nil
+	}
 	val, err := c.Validate(ctx, p) // fits the calibration once more, so it comes last
 	if err != nil {
 		return fmt.Errorf("validate again: %w", err)
@@ -116,11 +120,24 @@ func (a *auditor) nextShares(ctx context.Context, c *predict.Chooser, p *eval.Pr
 	return nil
 }
 
-// nextBefore asks a model that is given no event at or after the time.
+// nextBefore asks a model that is given no event at or after the time. One that remembers is given as many others
+// instead: it learns of events in units, and a unit that is cut would be another one.
 func (a *auditor) nextBefore(src event.Node, at event.Time) (predict.Shares, error) {
 	past := *a.Set
 	all := a.Set.Log.All()
 	past.Log = a.Set.Log.Select(func(i int) bool { return all.Time[i] < at })
+	if a.spec.Order != "" {
+		past.Log = event.NewLog(all.Len())
+		for i := range all.Len() {
+			e := a.Set.Log.At(i)
+			if e.Time >= at {
+				e.Src, e.Dst = all.Src[0], all.Dst[0]
+			}
+			if _, err := past.Log.Append(e); err != nil {
+				return predict.Shares{}, err
+			}
+		}
+	}
 	c, err := a.chooser(&past)
 	if err != nil {
 		return predict.Shares{}, err

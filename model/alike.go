@@ -34,12 +34,16 @@ func (s *DeviceScorer) ScoreAlike(b *sample.Batch, out []float32) error {
 // is picked at random, and how long rows are, depends on who else is asked about.
 func (s *DeviceScorer) SidedPlan() (sample.Plan, bool) {
 	m := unpaired(s.model)
+	return m.Plan(), isSided(m)
+}
+
+func isSided(m Model) bool {
 	_, ok := m.(Sided)
 	p := m.Plan()
 	for _, d := range p.Draws {
 		ok = ok && d.RowLen > 0
 	}
-	return p, ok && p.Picker == nil && p.Counts == sample.NoCounts && p.PairGaps == 0
+	return ok && p.Picker == nil && p.Counts == sample.NoCounts && p.PairGaps == 0
 }
 
 // Pair puts nodes two by two into queries, so that a sided model describes as many of them as it can at once.

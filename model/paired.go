@@ -114,6 +114,9 @@ func pair(m Declared, p Pairing, rate float64, seed uint64) Declared {
 	return &c
 }
 
+// Open opens the model.
+func (p *paired) Open(env Env) error { return opened(p.Declared, p.feed, env) }
+
 // Plan is that of the model, and the examples of training batches.
 func (p *paired) Plan() sample.Plan { return withFeed(p.Declared.Plan(), p.feed) }
 
@@ -143,11 +146,23 @@ type pairedMemory struct {
 	Counter
 }
 
+// Open opens the model.
+func (p *pairedMemory) Open(env Env) error { return opened(p.declaredMemory, p.feed, env) }
+
 // Plan is that of the model, and the examples of training batches.
 func (p *pairedMemory) Plan() sample.Plan { return withFeed(p.declaredMemory.Plan(), p.feed) }
 
 // Shape is that of the model.
 func (p *pairedMemory) Shape(b *sample.Batch) uint64 { return shapeOf(p.declaredMemory, b) }
+
+// opened opens a model and tells its feed whether it describes each node alone.
+func opened(m Declared, f *next.Feed, env Env) error {
+	if err := m.Open(env); err != nil {
+		return err
+	}
+	f.Lists().SetSided(isSided(m) && !m.Plan().ByCall)
+	return nil
+}
 
 func withFeed(p sample.Plan, f *next.Feed) sample.Plan {
 	p.Extras = append(slices.Clip(p.Extras), f)

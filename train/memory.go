@@ -175,6 +175,9 @@ func (r *Run) need(ctx context.Context, pass replay.Pass, batch int) (need Memor
 	if pass.Negatives != nil {
 		pass.Negatives = echo{} // the generator must not move yet
 	}
+	if c := l.Chooser(); c != nil && c.Feed().Lists() != nil {
+		pass.PerPositive = c.Feed().Lists().Rounds()
+	}
 	events := r.Protocol.TrainEvents()
 	n := min(events.Len(), batch)
 	under := pass

@@ -136,12 +136,27 @@ func (t Next) Loss(tp *grad.Tape, m model.Chooser, b *sample.Batch) *tensor.Tens
 	n, columns := b.Positives, m.Feed().Short
 	candidates := tp.Floats(x.Short, n*columns, m.Feed().Width)
 	target, mask := tp.Ints(x.ShortTarget), tp.Ints(x.ShortMask)
+	said := t.said(tp, m, b) // [n, columns]
 	var counts *tensor.Tensor
-	tp.Aside(func() { counts = m.Who(tp, candidates) })              // [n·columns, 1]
-	said, _ := model.Logits(tp, m, m.Head(), b)                      // [columns·n, 1]: all destinations, then all first others, …
-	logits := grad.Transpose(tp, grad.Reshape(tp, said, columns, n)) // [n, columns]
-	logits = grad.Add(tp, logits, grad.Reshape(tp, counts, n, columns))
-	return grad.Add(tp, loss, grad.CE(tp, logits, target, mask)) // [1]
+	tp.Aside(func() { counts = grad.Reshape(tp, m.Who(tp, candidates), n, columns) }) // [n, columns]
+	return grad.Add(tp, loss, grad.CE(tp, grad.Add(tp, said, counts), target, mask))  // [1]
+}
+
+// said is what a model of pairs says of the lists of a batch. One that describes each node alone describes each source
+// once.
+func (Next) said(tp *grad.Tape, m model.Chooser, b *sample.Batch) *tensor.Tensor {
+	n, columns := b.Positives, m.Feed().Short
+	sources, others := m.Feed().Lists().Rows(n)
+	if sources == nil {
+		logits, _ := model.Logits(tp, m, m.Head(), b)                   // [columns·n, 1]: destinations, then all others
+		return grad.Transpose(tp, grad.Reshape(tp, logits, columns, n)) // [n, columns]
+	}
+	ofSources, ofOthers := tp.Ints(sources), tp.Ints(others)
+	e := m.Embed(tp, b)
+	all := grad.Stack(tp, e.Src, e.Dst) // [2·queries, ·]
+	logits := m.Head().Logit(tp, model.Embedding{
+		Src: grad.Gather(tp, all, ofSources, 1), Dst: grad.Gather(tp, all, ofOthers, 1)}) // [n·columns, 1]
+	return grad.Reshape(tp, logits, n, columns)
 }
 
 // examples are what the feed has found for a batch, or for the events of it where it was gathered in several calls.

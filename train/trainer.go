@@ -110,7 +110,7 @@ func (r *Run) pass() (replay.Pass, error) {
 		return r.Protocol.Train(r.Seed)
 	}
 	pass := r.Protocol.TrainPairs()
-	pass.Negatives, pass.PerPositive = echo{}, r.Spec.Pairing.Shortlist-1
+	pass.Negatives = echo{}
 	return pass, nil
 }
 
@@ -146,7 +146,7 @@ func (t *trainer) build(need Memory) (err error) {
 		}
 	}
 	if c := t.Chooser(); c != nil && c.Feed().Lists() != nil {
-		t.pass.Negatives = c.Feed().Lists()
+		t.pass.Negatives, t.pass.PerPositive = c.Feed().Lists(), c.Feed().Lists().Rounds()
 	}
 	t.scorer = model.NewScorerWith(t.Learner.Model, t.Head())
 	t.scorer.Reserve(need.scoreRoom)

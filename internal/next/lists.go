@@ -10,8 +10,12 @@ import (
 
 // Lists draws the short lists of a training: in place of negatives, what a model of pairs compares each event with. It
 // goes through the events as their batches are drawn, which is ahead of the feed's own walk.
+//
+// A model that describes each node alone needs no pairs. Its queries have two candidates each, so that the source is
+// described once, in the query about the event itself.
 type Lists struct {
 	short int
+	sided bool
 	setup Setup
 
 	walk  *Walk
@@ -36,6 +40,9 @@ func (f *Feed) WithShort(short int) *Feed {
 	return f
 }
 
+// SetSided says whether the model describes each node alone.
+func (l *Lists) SetSided(sided bool) { l.sided = sided }
+
 // Lists are what the batches of the feed are drawn with; nil where there is no model of pairs.
 func (f *Feed) Lists() *Lists { return f.lists }
 
@@ -49,20 +56,56 @@ func (l *Lists) begin(events event.Span) {
 // Reset is for generators that are seeded: these lists are not drawn at random.
 func (l *Lists) Reset() {}
 
-// Draw fills out with one more of each event's list. Short−1 rounds make a batch. Where a list is shorter, the
-// destination itself takes the places that are left.
+// Rounds is how many queries there are for each event, beside the one about itself.
+func (l *Lists) Rounds() int {
+	if l.sided {
+		return l.short / 2
+	}
+	return l.short - 1
+}
+
+// Rows says, for a model that describes each node alone, where the source and the candidates of n events stand among
+// the descriptions of the sources of all queries and, behind them, of the destinations: [n, short] each. They are nil
+// for others.
+func (l *Lists) Rows(n int) (sources, candidates []int32) {
+	if !l.sided {
+		return nil, nil
+	}
+	queries := (1 + l.Rounds()) * n
+	for i := range n {
+		for k := range l.short {
+			row := queries + i // the destination
+			if k > 0 {
+				row = (k+1)/2*n + i
+				if k%2 == 0 {
+					row += queries
+				}
+			}
+			sources, candidates = append(sources, int32(i)), append(candidates, int32(row))
+		}
+	}
+	return sources, candidates
+}
+
+// Draw fills out with the next of each event's list, one or two for each. Where a list is shorter, the destination
+// itself takes the places that are left.
 func (l *Lists) Draw(pos event.Span, out []sample.Query) {
 	if l.round == 0 {
 		l.list(pos)
 	}
 	for i := range out {
-		v := pos.Dst[i]
-		if others := l.drawn[i]; l.round < len(others) {
-			v = others[l.round]
+		other := func(k int) event.Node {
+			if others := l.drawn[i]; k < len(others) {
+				return others[k]
+			}
+			return pos.Dst[i]
 		}
-		out[i] = sample.Query{Src: pos.Src[i], Dst: v, Time: pos.Time[i]}
+		out[i] = sample.Query{Src: pos.Src[i], Dst: other(l.round), Time: pos.Time[i]}
+		if l.sided {
+			out[i].Src, out[i].Dst = other(2*l.round), other(2*l.round+1)
+		}
 	}
-	l.round = (l.round + 1) % (l.short - 1)
+	l.round = (l.round + 1) % l.Rounds()
 }
 
 // list finds the lists of a batch.
