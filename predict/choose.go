@@ -24,6 +24,7 @@ type Chooser struct {
 	ask  *next.Asker
 	walk *next.Walk
 	view *next.View
+	seen *event.Log // what walk and hours go through
 
 	when  *rate.Asker // nil where the model knows no rates
 	hours *rate.Walk
@@ -70,7 +71,8 @@ func LoadChooser(path string, o Options) (*Chooser, error) {
 	net, events := model.NewNet(m), p.log.InOrder().All()
 	net.SetScorer(p.Scorer())
 	net.AskPairs(p.pairsAsOf)
-	c := &Chooser{p: p, net: net, ask: next.NewAsker(net, o.Threads), walk: next.NewWalk(events, m.Setup())}
+	c := &Chooser{p: p, net: net, ask: next.NewAsker(net, o.Threads), walk: next.NewWalk(events, m.Setup()),
+		seen: p.log}
 	if t := model.TimerOf(m); t != nil {
 		if rates := model.ReadRates(t); rates != nil {
 			c.when, c.hours = rate.NewAsker(rates), rate.NewWalk(events, rates)
@@ -119,11 +121,11 @@ func (c *Chooser) Base() *Predictor { return c.p }
 
 // Look makes the chooser look at a past, which may have grown since the last one.
 func (c *Chooser) Look(v *PastView) error {
-	was := c.p.log
 	if err := c.p.Look(v); err != nil {
 		return err
 	}
-	log := c.p.log.InOrder()
+	was, log := c.seen, c.p.log.InOrder() // the predictor itself may have looked at more meanwhile
+	c.seen = c.p.log
 	goesOn := log == c.p.log && was != nil && was.Sorted() && log.Continues(was)
 	c.walk.Follow(log.All(), goesOn)
 	if c.hours != nil {

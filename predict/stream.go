@@ -44,10 +44,14 @@ type stream struct {
 	budget int    // bytes that all of them may take
 }
 
-// grow takes a log that has become longer. If new events belong before some that were remembered with what was looked
+// grow takes a log that has become longer, or an earlier state of it, for which all is remembered again. If new events belong before some that were remembered with what was looked
 // up then, all are remembered again: what a model knows must not depend on when it was asked.
 func (s *stream) grow(log *event.Log, past index.View) {
 	plan := s.memory.UnitPlan()
+	if log.Len() < s.known {
+		s.lose()
+		s.ends, s.known = nil, log.Len()
+	}
 	for _, t := range log.Span(s.known, log.Len()).Time {
 		if s.seen > 0 && t < s.latest && plan.LooksBack() {
 			s.lose()
