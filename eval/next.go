@@ -86,11 +86,16 @@ func (p *Protocol) Next(ctx context.Context, net *model.Net, o NextOptions) (Nex
 
 // ValidateNext measures a net on a seeded draw of validation events and calibrates it on them.
 func (p *Protocol) ValidateNext(ctx context.Context, net *model.Net) (Next, error) {
+	return p.CalibrateNext(ctx, net, time.Time{})
+}
+
+// CalibrateNext is ValidateNext that asks about fewer events where the time is up meanwhile; zero: there is no limit.
+func (p *Protocol) CalibrateNext(ctx context.Context, net *model.Net, until time.Time) (Next, error) {
 	if err := net.Calibrate(next.Plain); err != nil {
 		return Next{}, err
 	}
 	ask, fit := next.NewAsker(net, p.options.Threads), next.Fit{}
-	o := NextOptions{Limit: NextValidation, OnEvent: p.options.OnBatch}
+	o := NextOptions{Limit: NextValidation, OnEvent: p.options.OnBatch, Until: until}
 	err := p.eachNext(ctx, Val, net, o, func(w *next.View, dst event.Node) error {
 		return fit.Add(ask, w, dst)
 	})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
@@ -183,7 +184,29 @@ func (t *trainer) timeUp(outer context.Context, err error) (bool, error) {
 		return true, nil
 	}
 	t.logger().Warn(place + ": validation has chosen no epoch; kept and measured are the weights as they are")
+	if err := t.calibrateNext(outer); err != nil {
+		return false, err
+	}
 	return true, t.saveBest(run.Epoch{})
+}
+
+// calibrateNext fits the probabilities of the task "next" to validation events where no epoch was validated. A model
+// that remembers then knows what comes before the test.
+func (t *trainer) calibrateNext(ctx context.Context) error {
+	if t.Chooser() == nil {
+		return nil
+	}
+	net := t.net()
+	defer net.Close()
+	until := time.Now().Add(max(time.Second, time.Until(t.Deadline)/3))
+	err := t.Protocol.BeforeVal(ctx, net, func() error {
+		_, err := t.Protocol.CalibrateNext(ctx, net, until)
+		return err
+	})
+	if m, remembers := net.Scorer().(model.StatefulScorer); remembers && err == nil {
+		err = t.Protocol.Warm(ctx, m)
+	}
+	return err
 }
 
 // tested is the protocol of the test: with as many events as there is time for.

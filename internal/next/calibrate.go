@@ -16,8 +16,8 @@ type Calibration struct {
 	Pair   [2]float32      // weights of the logits of a model of pairs, there too; see PairNet
 }
 
-// Plain changes nothing.
-var Plain = Calibration{Scale: 1, Within: [2]float32{1, 1}, Pair: [2]float32{1, 1}}
+// Plain changes nothing that counts say. A model of pairs has no weight before validation gave it one.
+var Plain = Calibration{Scale: 1, Within: [2]float32{1, 1}}
 
 // Apply corrects the logits of groups.
 func (c *Calibration) Apply(x [Groups]float32) [Groups]float32 {

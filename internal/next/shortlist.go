@@ -208,9 +208,6 @@ func (x *fittedPair) nats(scale, weight float64) float64 {
 // fitPairs finds the weights of the model, given the scales of the counts. A model has to be worth it: half a nat for a
 // weight of 1.
 func (f *Fit) fitPairs(c *Calibration) {
-	if len(f.pairs) == 0 {
-		return
-	}
 	for g := range c.Pair {
 		best := math.Inf(1)
 		for k := range pairCount {
