@@ -36,9 +36,10 @@ const (
 	partnerPool = 64  // and latest partners
 )
 
-// Shortlist appends at most k candidates of a group, the most likely first. A source returns to those that it chose
-// often, or often lately. It meets those for the first time who are popular now, popular at all, or often follow upon
-// its latest destinations.
+// Shortlist appends at most k candidates of a group, the most likely first, by a sum of shares. A source returns to
+// those that it chose often, often lately, or just now, and to those who chose it lately. It meets those for the first
+// time who are popular at all or lately. In both groups it counts what follows upon its latest destinations, or comes
+// together with them.
 func (w *View) Shortlist(to []event.Node, g Group, k int) []event.Node {
 	w.pool = w.pool[:0]
 	switch g {
@@ -82,9 +83,15 @@ func (w *View) poolReturning() {
 		if !w.c.Known(v) {
 			continue
 		}
-		q := 1 / float64(len(partners))
+		q := w.expected(v)
 		if l := w.c.links[pairOf(w.src, v)]; l != nil {
-			q += float64(l.count)/float64(len(own)) + float64(lately)/float64(len(latest))
+			now := w.c.read(&l.fade, w.at)
+			q += float64(l.count)/float64(len(own)) + float64(lately)/float64(len(latest)) +
+				part(now[0], w.sent[0]) + part(now[1], w.sent[1]) + 1/float64(1+w.of.actions-l.when)
+		}
+		if l := w.c.links[pairOf(v, w.src)]; l != nil {
+			now := w.c.read(&l.fade, w.at)
+			q += part(now[0], w.received[0]) + part(now[1], w.received[1])
 		}
 		w.pool = append(w.pool, scored{v, q})
 	}
@@ -98,8 +105,9 @@ func (w *View) poolFirst() {
 	recently := float64(min(window, len(c.all)))
 	add := func(v event.Node) {
 		if c.Known(v) && !c.Met(w.src, v) {
-			q := popular*float64(c.nodes[v].dstCount)/float64(len(c.all)) + current*float64(c.in[v])/recently +
-				follows*float64(w.follow[v])
+			taken := c.read(&c.nodes[v].dst, w.at)
+			q := float64(c.nodes[v].dstCount)/float64(len(c.all)) + float64(c.in[v])/recently +
+				part(taken[0], w.total[0]) + part(taken[3], w.total[3]) + w.expected(v)
 			w.pool = append(w.pool, scored{v, q})
 		}
 	}
@@ -111,6 +119,22 @@ func (w *View) poolFirst() {
 			add(v)
 		}
 	}
+	for v := range w.near {
+		if c.in[v] == 0 && w.follow[v] == 0 {
+			add(v)
+		}
+	}
+}
+
+// expected is how often a candidate follows upon the source's latest destinations, or comes together with them.
+func (w *View) expected(v event.Node) float64 { return float64(w.follow[v]+w.near[v]) / 3 }
+
+// part is a share of a count that may be 0.
+func part(x, of float32) float64 {
+	if !(of > 0) {
+		return 0
+	}
+	return float64(x / of)
 }
 
 // rerank lets the model of pairs share what the list of a group has, in logits that score has found. Their sum of
