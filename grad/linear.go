@@ -57,7 +57,7 @@ func LinearSum(tp *Tape, w, b *tensor.Tensor, act device.Act, parts ...Part) *te
 			panic(tensor.Mismatch("linear sum", "a part [..., c] that fits into the columns of a weight [out, in]",
 				p.X.Shape(), w.Shape()))
 		}
-		tracked = tracked || tp.Tracks(p.X)
+		tracked = tp.Tracks(p.X) || tracked
 		switch {
 		case p.X.Rank() == 1:
 			constants = true

@@ -22,14 +22,16 @@ func (tp *Tape) Result(shape []int, inputs ...*tensor.Tensor) *tensor.Tensor {
 
 // Tracks reports whether the tape records and one of the tensors wants a gradient.
 func (tp *Tape) Tracks(inputs ...*tensor.Tensor) bool {
+	tracks := false
 	if tp.record {
 		for _, x := range inputs {
 			if x != nil && x.Tracked {
-				return true
+				tp.note(x)
+				tracks = true
 			}
 		}
 	}
-	return false
+	return tracks
 }
 
 // Scratch returns n floats of unknown content for a backward pass. Give or Recycle ends their use.
@@ -59,7 +61,7 @@ func (tp *Tape) Give(x *tensor.Tensor, g device.Buffer) {
 	case x.Grad.Len == 0:
 		x.Grad, x.GradStride = g, x.Cols()
 	default:
-		touch(x)
+		tp.touch(x)
 		tp.add(x.GradMat(), g.Mat(x.Rows(), x.Cols()))
 		tp.Recycle(g)
 	}
@@ -79,7 +81,7 @@ func (tp *Tape) GiveCopy(x *tensor.Tensor, g device.Mat) {
 // adds reports whether a gradient of x has arrived, to which the next is added; otherwise it makes room for the first.
 func (tp *Tape) adds(x *tensor.Tensor) bool {
 	if x.Grad.Len > 0 {
-		touch(x)
+		tp.touch(x)
 		return true
 	}
 	x.Grad, x.GradStride = tp.Scratch(x.Len()), x.Cols()
@@ -88,7 +90,7 @@ func (tp *Tape) adds(x *tensor.Tensor) bool {
 
 // Accum returns the gradient of x ready to be added to: zero if none has arrived yet. x is tracked.
 func (tp *Tape) Accum(x *tensor.Tensor) device.Mat {
-	touch(x)
+	tp.touch(x)
 	if x.Grad.Len == 0 {
 		x.Grad, x.GradStride = tp.Scratch(x.Len()), x.Cols()
 		tp.zero(x.Grad)
@@ -114,12 +116,4 @@ func (tp *Tape) header(shape []int) *tensor.Tensor {
 	*t = tensor.Tensor{}
 	t.SetShape(shape)
 	return t
-}
-
-// touch notes in a parameter that a gradient has reached it.
-func touch(x *tensor.Tensor) {
-	x.Touched = true
-	if x.Of != nil {
-		x.Of.Touched = true
-	}
 }

@@ -28,6 +28,9 @@ type Tape struct {
 	parts   []Part
 	ops     []Op // the slots of earlier steps are used again where the type is the same
 	used    int
+	walk    int // operations that a walk back has not come to yet
+
+	uses, noted map[*tensor.Tensor]int // the first operation of each parameter, see NoteUses; nil: nobody asked
 
 	key    device.Ints
 	words  [2]int32
@@ -174,17 +177,9 @@ func (tp *Tape) Aside(f func()) {
 // Backward computes the gradient of loss, which has one element, with respect to everything tracked. It ends the step:
 // the operations are forgotten, though results can still be read until Reset.
 func (tp *Tape) Backward(loss *tensor.Tensor) {
-	if loss.Len() != 1 {
-		panic(tensor.Mismatch("backward", "a loss of one element", loss.Shape()))
+	if tp.StartBack(loss) {
+		tp.WalkBack(0, nil)
 	}
-	if !tp.record || !loss.Tracked {
-		return
-	}
-	tp.GiveCopy(loss, tp.constants.Slice(1, 2).Mat(1, 1))
-	for i := tp.used - 1; i >= 0; i-- {
-		tp.ops[i].Backward(tp)
-	}
-	tp.used = 0
 }
 
 // Record puts an operation on the tape. The slot of the last step is used again, so that no memory is allocated:

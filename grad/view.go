@@ -171,7 +171,7 @@ func Stack(tp *Tape, parts ...*tensor.Tensor) *tensor.Tensor {
 func (tp *Tape) join(shape *dims, parts []*tensor.Tensor, below bool) *tensor.Tensor {
 	y := tp.New(shape.list()...)
 	for _, p := range parts {
-		y.Tracked = y.Tracked || tp.Tracks(p)
+		y.Tracked = tp.Tracks(p) || y.Tracked
 	}
 	if y.Len() == 0 {
 		return y

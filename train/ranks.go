@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/dygmamba/dygmamba/checkpoint"
-	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/internal/collective"
 	"github.com/dygmamba/dygmamba/model"
@@ -32,7 +31,8 @@ type Sharded struct {
 	group  *collective.Group
 	shards collective.Shards
 	sum    *collective.Sum
-	total  []float32 // the gradient, what was touched, loss, seconds of each rank, and a logit for each query
+	blocks []int     // of the gradient: the first parameter of each, from the end
+	total  []float32 // what was touched, loss, seconds of each rank, a logit for each query, and the gradient
 	body   func()
 
 	// seconds that each rank computed, and how many steps they are of
@@ -43,8 +43,8 @@ type Sharded struct {
 
 // Spent is what this rank did with its time since a shared training began.
 type Spent struct {
-	Compute  time.Duration // gradients of its own shards
-	Exchange time.Duration // sums over all ranks, waiting for the slowest included
+	Compute  time.Duration // gradients of its own shards, and sums of what was final meanwhile
+	Exchange time.Duration // rest of the sums over all ranks after that, waiting for the slowest included
 	Commit   time.Duration // a memory that learns of the batch
 	Update   time.Duration // the optimizer's step
 }
@@ -56,26 +56,14 @@ func NewSharded(l *Learner, g *collective.Group, shards int) (*Sharded, error) {
 		return nil, err
 	}
 	l.memory = nil // it learns of a batch when all ranks have asked about it
-	s := &Sharded{Learner: l, group: g, shards: cut, sum: collective.NewSum(cut), seconds: make([]float64, g.Size())}
+	s := &Sharded{Learner: l, group: g, shards: cut, sum: collective.NewSum(cut), seconds: make([]float64, g.Size()),
+		blocks: gradientBlocks(l.Params())}
 	s.body = func() { l.Gradients() }
 	return s, nil
 }
 
 // Shards are those of a batch, and which of them this rank has.
 func (s *Sharded) Shards() collective.Shards { return s.shards }
-
-// layout is where the parts of a vector lie: the gradient comes first.
-type layout struct{ touched, loss, seconds, logits, end int }
-
-func (s *Sharded) layout(queries int) layout {
-	_, flat := s.Params().Flat()
-	l := layout{touched: flat.Len}
-	l.loss = l.touched + len(s.Params().All())
-	l.seconds = l.loss + 1
-	l.logits = l.seconds + s.group.Size()
-	l.end = l.logits + queries
-	return l
-}
 
 // Answers are what a step found: a logit for each query of the batch, in its order, and the loss.
 type Answers struct {
@@ -89,22 +77,12 @@ func (s *Sharded) Step(ctx context.Context, step *replay.Step, key uint64, commi
 	at := s.layout(len(step.Batch.Queries))
 	s.total = slices.Grow(s.total[:0], at.end)[:at.end]
 	s.sum.Reset()
-	began := time.Now()
-	lo, hi := s.shards.Own()
-	for i := lo; i < hi; i++ {
-		leaf := s.sum.Leaf(at.end)
-		if err := tensor.Guard(func() { s.shard(leaf, step, i, key, at) }); err != nil {
-			return Answers{}, err
-		}
-		if i == hi-1 {
-			leaf[at.seconds+s.group.Rank()] = float32(time.Since(began).Seconds())
-		}
-	}
-	began = clock(began, &s.spent.Compute)
-	if err := s.group.AllReduce(ctx, s.sum, s.total); err != nil {
+	var err error
+	failed := tensor.Guard(func() { err = sharing{s, step, key, at}.gradients(ctx) })
+	if err := cmp.Or(failed, err); err != nil {
 		return Answers{}, err
 	}
-	began = clock(began, &s.spent.Exchange)
+	began := time.Now()
 	if err := commit(); err != nil {
 		return Answers{}, err
 	}
@@ -113,9 +91,9 @@ func (s *Sharded) Step(ctx context.Context, step *replay.Step, key uint64, commi
 		s.seconds[i] += float64(s.total[at.seconds+i])
 	}
 	s.steps++
-	err := tensor.Guard(func() { s.move(at) })
+	err = tensor.Guard(func() { s.move(at) })
 	clock(began, &s.spent.Update)
-	return Answers{s.total[at.logits:], s.total[at.loss]}, err
+	return Answers{s.total[at.logits:at.gradient], s.total[at.loss]}, err
 }
 
 // clock adds the time since began, and tells when that was.
@@ -125,51 +103,11 @@ func clock(began time.Time, to *time.Duration) time.Time {
 	return now
 }
 
-// shard finds the gradient of one shard, weighed by its share of the batch.
-func (s *Sharded) shard(leaf []float32, step *replay.Step, i int, key uint64, at layout) {
-	n := step.Span.Len()
-	from, to := s.shards.Events(i, n)
-	if from == to {
-		clear(leaf)
-		return
-	}
-	clear(leaf[at.touched:])
-	b := step.Shards[i]
-	s.Reset(b, grad.Key(key, uint64(i)))
-	s.Tape.Replay(model.StepKey(s.Model, b), s.body)
-	dev, params := s.Params().Device(), s.Params()
-	_, flat := params.Flat()
-	dev.Read(leaf[:at.touched], flat)
-	for k, q := range params.All() {
-		if q.Touched {
-			leaf[at.touched+k] = 1
-		}
-	}
-	dev.Read(leaf[at.loss:at.loss+1], s.Loss.Data)
-	weight := float32(to-from) / float32(n)
-	for k := range leaf[:at.touched] {
-		leaf[k] *= weight
-	}
-	leaf[at.loss] *= weight
-	s.place(leaf[at.logits:], n, from, to, dev)
-}
-
-// place puts a shard's logits where its queries stand in the batch: positives, then round after round of negatives.
-func (s *Sharded) place(logits []float32, n, from, to int, dev device.Device) {
-	size := to - from
-	own := make([]float32, s.Logits.Len())
-	dev.Read(own, s.Logits.Data)
-	for round := 0; len(own) > 0; round++ {
-		copy(logits[round*n+from:round*n+to], own[:size])
-		own = own[size:]
-	}
-}
-
 // move takes the optimizer's step by the gradient of the whole batch.
 func (s *Sharded) move(at layout) {
 	params := s.Params()
 	_, flat := params.Flat()
-	params.Device().Write(flat, s.total[:at.touched])
+	params.Device().Write(flat, s.total[at.gradient:])
 	for k, q := range params.All() {
 		q.Touched = s.total[at.touched+k] > 0
 	}

@@ -22,6 +22,12 @@ type Engine interface {
 	// same order, with lengths that fit; what a rank sends to itself is copied. It returns early when ctx ends, and the
 	// engine cannot be used any more after that.
 	Exchange(ctx context.Context, out, in [][]byte) error
+	// Start begins an exchange and does not wait: the buffers belong to the engine until Test says that it is over.
+	// There is one at a time. Messages may move only while Test is called.
+	Start(out, in [][]byte) error
+	// Test looks after the exchange that was started and tells whether it is over. Finish waits for it as Exchange does.
+	Test() (over bool, err error)
+	Finish(ctx context.Context) error
 	// Close leaves the group after the last exchange.
 	Close() error
 	// Abort ends without waiting for the others.
@@ -33,7 +39,7 @@ type Group struct {
 	engine  Engine
 	members []Member
 	out, in [][]byte
-	sums    [][]float32 // what others send of their chunk, and results
+	sums    [][]float32 // what a sum over all ranks receives and sends
 	watch   *Watch
 }
 
@@ -194,7 +200,11 @@ func (g *Group) clear() {
 
 // exchange moves g.out and g.in. When another rank is the reason that it fails, the error says which.
 func (g *Group) exchange(ctx context.Context) error {
-	err := g.engine.Exchange(ctx, g.out, g.in)
+	return because(ctx, g.engine.Exchange(ctx, g.out, g.in))
+}
+
+// because tells which other rank is the reason for an error, if one is.
+func because(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -54,6 +54,7 @@ type MPI struct {
 	bytes      uintptr
 	requests   []byte
 	count      int
+	out, in    [][]byte   // of the exchange under way
 	broken     [][][]byte // buffers that the library may still write to
 
 	initThread, commRank, commSize, isend, irecv, testAll, finalize, errorString, setErrors uintptr
@@ -156,13 +157,19 @@ func (m *MPI) Size() int { return m.size }
 
 // Exchange sends and receives all messages at once.
 func (m *MPI) Exchange(ctx context.Context, out, in [][]byte) error {
+	if err := m.Start(out, in); err != nil {
+		return err
+	}
+	return m.Finish(ctx)
+}
+
+// Start posts all messages.
+func (m *MPI) Start(out, in [][]byte) error {
 	copy(in[m.rank], out[m.rank])
 	m.count, m.requests = 0, m.requests[:0]
-	for i := range in { // all rooms first, so that no message has to wait in the library
+	m.out, m.in = append(m.out[:0], out...), append(m.in[:0], in...) // the library knows only addresses
+	for i := range in {                                              // all rooms first, so that no message has to wait in the library
 		m.requests = append(m.requests, make([]byte, m.abi.request*(pieces(in[i])+pieces(out[i])))...)
-	}
-	if len(m.requests) == 0 {
-		return nil
 	}
 	for i, b := range in {
 		if i != m.rank {
@@ -178,14 +185,33 @@ func (m *MPI) Exchange(ctx context.Context, out, in [][]byte) error {
 			}
 		}
 	}
-	if err := m.wait(ctx); err != nil {
-		m.broken = append(m.broken, out, in, [][]byte{m.requests})
-		m.requests = nil
-		return err
-	}
-	runtime.KeepAlive(out)
-	runtime.KeepAlive(in)
 	return nil
+}
+
+// Test asks the library once.
+func (m *MPI) Test() (over bool, err error) {
+	if m.count == 0 {
+		return true, nil
+	}
+	done := new(int32)
+	err = m.call("MPI_Testall", m.testAll, uintptr(m.count), address(&m.requests[0]), address(done),
+		m.abi.ignoreStatus)
+	if *done != 0 {
+		m.count = 0
+		clear(m.out)
+		clear(m.in)
+	}
+	return *done != 0, err
+}
+
+// Finish waits until all messages have arrived.
+func (m *MPI) Finish(ctx context.Context) error {
+	err := m.wait(ctx)
+	if err != nil { // the library may still write to them
+		m.broken = append(m.broken, m.out, m.in, [][]byte{m.requests})
+		m.out, m.in, m.requests, m.count = nil, nil, nil, 0
+	}
+	return err
 }
 
 // pieces is the number of messages that b needs.
@@ -213,12 +239,10 @@ func (m *MPI) post(name string, f uintptr, rank int, b []byte) error {
 func (m *MPI) wait(ctx context.Context) error {
 	const own, most = 500, 200 * time.Microsecond
 	const eager = 5 * time.Millisecond
-	done := new(int32)
 	pause, began := 10*time.Microsecond, time.Now()
 	for i := 0; ; i++ {
-		err := m.call("MPI_Testall", m.testAll, uintptr(m.count), address(&m.requests[0]), address(done),
-			m.abi.ignoreStatus)
-		if err != nil || *done != 0 {
+		over, err := m.Test()
+		if err != nil || over {
 			return err
 		}
 		if err := ctx.Err(); err != nil {

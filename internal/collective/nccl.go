@@ -33,6 +33,7 @@ type NCCL struct {
 	comm       uintptr
 	memory     uint64 // of messages on the GPU
 	room       int
+	out, in    [][]byte // of the exchange under way; none: there is none
 
 	start, deviceGet, deviceUUID, deviceCount, retain, setContext                                uintptr
 	alloc, free, copyIn, copyOut, streamCreate, streamQuery                                      uintptr
@@ -183,12 +184,20 @@ func (n *NCCL) Size() int { return n.size }
 
 // Exchange sends and receives all messages as one group.
 func (n *NCCL) Exchange(ctx context.Context, out, in [][]byte) error {
-	copy(in[n.rank], out[n.rank])
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if err := n.driver("cuCtxSetCurrent", n.setContext, n.context); err != nil {
+	if err := n.Start(out, in); err != nil {
 		return err
 	}
+	return n.Finish(ctx)
+}
+
+// Start copies what is sent to the GPU and enqueues all messages.
+func (n *NCCL) Start(out, in [][]byte) error {
+	copy(in[n.rank], out[n.rank])
+	leave, err := n.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
 	total := 0
 	for i := range out {
 		if i != n.rank {
@@ -224,15 +233,56 @@ func (n *NCCL) Exchange(ctx context.Context, out, in [][]byte) error {
 	if err := errors.Join(begun, n.check("ncclGroupEnd", n.groupEnd)); err != nil {
 		return err
 	}
+	n.out, n.in = append(n.out[:0], out...), append(n.in[:0], in...)
+	return nil
+}
+
+// enter makes the GPU current for this thread until leave is called.
+func (n *NCCL) enter() (leave func(), err error) {
+	runtime.LockOSThread()
+	if err := n.driver("cuCtxSetCurrent", n.setContext, n.context); err != nil {
+		runtime.UnlockOSThread()
+		return nil, err
+	}
+	return runtime.UnlockOSThread, nil
+}
+
+// Test asks the stream once, and copies what has arrived.
+func (n *NCCL) Test() (over bool, err error) {
+	if len(n.out) == 0 {
+		return true, nil
+	}
+	leave, err := n.enter()
+	if err != nil {
+		return false, err
+	}
+	defer leave()
+	if over, err = n.query(); !over || err != nil {
+		return false, err
+	}
+	return true, n.collect()
+}
+
+// Finish waits for the messages and copies what has arrived.
+func (n *NCCL) Finish(ctx context.Context) error {
+	if len(n.out) == 0 {
+		return nil
+	}
+	leave, err := n.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
 	if err := n.wait(ctx); err != nil {
 		return err
 	}
-	return n.collect(out, in)
+	return n.collect()
 }
 
 // collect copies what has arrived to main memory.
-func (n *NCCL) collect(out, in [][]byte) error {
-	at := n.memory
+func (n *NCCL) collect() error {
+	at, out, in := n.memory, n.out, n.in
+	n.out = n.out[:0] // the exchange is over
 	for i := range out {
 		if i == n.rank {
 			continue
@@ -267,20 +317,30 @@ func (n *NCCL) reserve(bytes int) error {
 
 // wait looks after the stream until the messages have arrived. When ctx ends, the group is over.
 func (n *NCCL) wait(ctx context.Context) error {
-	const notReady = 600
 	for i := 0; ; i++ {
-		r, _, _ := purego.SyscallN(n.streamQuery, n.stream)
+		over, err := n.query()
 		switch {
-		case int32(r) == 0:
-			return nil
-		case int32(r) != notReady:
-			return fmt.Errorf("NCCL: cuStreamQuery: error %d of the CUDA driver", int32(r))
+		case over || err != nil:
+			return err
 		case ctx.Err() != nil:
 			n.Abort()
 			return ctx.Err()
 		case i > 1000:
 			time.Sleep(20 * time.Microsecond)
 		}
+	}
+}
+
+// query tells whether the stream has done everything.
+func (n *NCCL) query() (over bool, err error) {
+	const notReady = 600
+	switch r, _, _ := purego.SyscallN(n.streamQuery, n.stream); int32(r) {
+	case 0:
+		return true, nil
+	case notReady:
+		return false, nil
+	default:
+		return false, fmt.Errorf("NCCL: cuStreamQuery: error %d of the CUDA driver", int32(r))
 	}
 }
 

@@ -1,7 +1,6 @@
 package collective
 
 import (
-	"context"
 	"fmt"
 	"math/bits"
 )
@@ -67,17 +66,24 @@ func (s *Sum) Reset() {
 // Leaf is room for the vector of the next shard, of n numbers with any content. Fill it before the next call.
 func (s *Sum) Leaf(n int) []float32 {
 	s.Fold()
+	x := s.Room(n)
+	s.Add(x)
+	return x
+}
+
+// Room is memory for a vector of n numbers with any content, for Add.
+func (s *Sum) Room(n int) []float32 {
 	var x []float32
 	if k := len(s.spare); k > 0 {
 		x, s.spare = s.spare[k-1], s.spare[:k-1]
 	}
-	if cap(x) < n {
-		x = make([]float32, n)
-	}
-	x = x[:n]
+	return grow(x, n)
+}
+
+// Add takes the vector of the next shard, which must be filled before the next Fold.
+func (s *Sum) Add(x []float32) {
 	s.nodes = append(s.nodes, node{from: s.next, sum: x})
 	s.next++
-	return x
 }
 
 // Fold merges the halves of complete subtrees. AllReduce does it too.
@@ -132,79 +138,9 @@ func mergeEmpty(nodes []node) ([]node, []float32) {
 	return nodes, nil
 }
 
-// AllReduce writes the sum over the shards of all ranks to out, on every rank: with the same bits whatever the number
-// of ranks. Each rank has added the vectors of its own shards to s. Each adds up one part of the vector for all.
-func (g *Group) AllReduce(ctx context.Context, s *Sum, out []float32) error {
-	s.Fold()
-	shards, n := s.shards, len(out)
-	if lo, hi := shards.Own(); s.next != hi {
-		return fmt.Errorf("all-reduce: %d vectors were added, this rank has shards %d to %d", s.next-lo, lo, hi-1)
-	}
-	if shards.Size != g.Size() || shards.Rank != g.Rank() {
-		return fmt.Errorf("all-reduce: shards of rank %d of %d on rank %d of %d", shards.Rank, shards.Size, g.Rank(),
-			g.Size())
-	}
-	if g.Size() == 1 {
-		copy(out, s.nodes[0].sum)
-		return nil
-	}
-	chunk := func(rank int) (lo, hi int) { return rank * n / g.Size(), (rank + 1) * n / g.Size() }
-	if err := g.scatter(ctx, s, chunk); err != nil {
-		return err
-	}
-	lo, hi := chunk(g.Rank())
-	part := out[lo:hi]
-	g.addAll(shards, part)
-	for i := range g.out {
-		from, to := chunk(i)
-		g.out[i], g.in[i] = Bytes(part), Bytes(out[from:to])
-	}
-	g.out[g.Rank()], g.in[g.Rank()] = nil, nil // it lies there already
-	return g.exchange(ctx)
-}
-
-// scatter brings the own chunk of every subtree of every rank to g.sums, rank by rank.
-func (g *Group) scatter(ctx context.Context, s *Sum, chunk func(int) (lo, hi int)) error {
-	lo, hi := chunk(g.Rank())
-	if g.sums == nil {
-		g.sums = make([][]float32, 2*g.Size())
-	}
-	g.clear()
-	for i := range g.Size() {
-		from, to := s.shards.of(i)
-		g.sums[i] = grow(g.sums[i], len(subtrees(from, to))*(hi-lo))
-		a, b := chunk(i)
-		packed := grow(g.sums[g.Size()+i], 0)
-		for _, n := range s.nodes {
-			packed = append(packed, n.sum[a:b]...)
-		}
-		g.sums[g.Size()+i] = packed
-		g.out[i], g.in[i] = Bytes(packed), Bytes(g.sums[i])
-	}
-	return g.exchange(ctx)
-}
-
 func grow(x []float32, n int) []float32 {
 	if cap(x) < n {
 		x = make([]float32, n)
 	}
 	return x[:n]
-}
-
-// addAll adds up what scatter brought, in the order of the tree.
-func (g *Group) addAll(s Shards, out []float32) {
-	var nodes []node
-	for rank := range g.Size() {
-		lo, hi := s.of(rank)
-		for i, t := range subtrees(lo, hi) {
-			t.sum = g.sums[rank][i*len(out) : (i+1)*len(out)]
-			nodes = append(nodes, t)
-			for folded := true; folded; {
-				before := len(nodes)
-				nodes, _ = merge(nodes)
-				folded = len(nodes) < before
-			}
-		}
-	}
-	copy(out, nodes[0].sum)
 }

@@ -20,7 +20,8 @@ func Conform(ctx context.Context, g *collective.Group) error {
 		f    func(context.Context, *collective.Group) error
 	}{
 		{"members", members}, {"broadcast", broadcast}, {"gather", gather}, {"all-gather", allGather},
-		{"barrier", barrier}, {"sums", sums}, {"sums are refused", refusals}, {"agreement", agree},
+		{"barrier", barrier}, {"sums", sums}, {"sums block by block", blocks}, {"sums are refused", refusals},
+		{"agreement", agree},
 		{"faults of the program stay panics", faults},
 	} {
 		if err := c.f(ctx, g); err != nil {
@@ -183,6 +184,55 @@ func sums(ctx context.Context, g *collective.Group) error {
 	return nil
 }
 
+// blocks fills the last vector from its end while what is there is on its way.
+func blocks(ctx context.Context, g *collective.Group) error {
+	const count = 16
+	shards, err := collective.NewShards(count, g.Rank(), g.Size())
+	if err != nil {
+		return err
+	}
+	s := collective.NewSum(shards)
+	for _, bounds := range [][]int{{1, 0}, {5, 5, 2, 0}, {1000, 999, 500, 0, 0}, {70_007, 40_000, 39_999, 7, 0}} {
+		n := bounds[0]
+		s.Reset()
+		lo, hi := shards.Own()
+		for i := lo; i < hi-1; i++ {
+			copy(s.Leaf(n), leaf(i, n))
+		}
+		s.Fold()
+		last, whole, got := s.Room(n), leaf(hi-1, n), make([]float32, n)
+		for i := range last {
+			last[i] = float32(math.NaN()) // nobody may look there yet
+		}
+		s.Add(last)
+		r, err := g.Reduce(s, got, bounds)
+		if err != nil {
+			return err
+		}
+		for k := range bounds[1:] {
+			copy(last[bounds[k+1]:bounds[k]], whole[bounds[k+1]:bounds[k]])
+			if err := r.Ready(ctx); err != nil {
+				return err
+			}
+			for range 3 * g.Rank() { // ranks differ in how far they come
+				if err := r.Move(ctx); err != nil {
+					return err
+				}
+			}
+		}
+		if err := r.Finish(ctx); err != nil {
+			return err
+		}
+		want := tree(0, count, n)
+		for i := range got {
+			if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
+				return fmt.Errorf("blocks %v, number %d is %v, the tree gives %v", bounds, i, got[i], want[i])
+			}
+		}
+	}
+	return nil
+}
+
 func tree(lo, hi, n int) []float32 {
 	if hi-lo == 1 {
 		return leaf(lo, n)
@@ -207,6 +257,15 @@ func refusals(ctx context.Context, g *collective.Group) error {
 	}
 	if err := g.AllReduce(ctx, collective.NewSum(shards), make([]float32, 3)); err == nil {
 		return errors.New("a sum without all vectors was taken")
+	}
+	s := collective.NewSum(shards)
+	for lo, hi := shards.Own(); lo < hi; lo++ {
+		clear(s.Leaf(3))
+	}
+	for _, bounds := range [][]int{nil, {3}, {2, 0}, {3, 1}, {3, 1, 2, 0}} {
+		if _, err := g.Reduce(s, make([]float32, 3), bounds); err == nil {
+			return fmt.Errorf("blocks %v of 3 numbers were taken", bounds)
+		}
 	}
 	return nil
 }
