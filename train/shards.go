@@ -134,8 +134,8 @@ func (s sharing) add(f *found) {
 	s.sum.Fold()
 }
 
-// takeOthers weighs the loss of a shard, and puts its logits where its queries stand in the batch: positives, then round
-// after round of negatives.
+// takeOthers weighs the loss of a shard, and puts its logits where its queries stand in the batch: positives, then
+// round after round of negatives.
 func (s sharing) takeOthers(f *found) {
 	for _, r := range f.others {
 		r.Wait()
@@ -216,7 +216,8 @@ func (s sharing) walk(ctx context.Context, f *found, i int, r *collective.Reduct
 			s.Tape.WalkBack(s.firstUse(k), move)
 		})
 		lo, hi := max(bounds[k+1], s.at.gradient), bounds[k]
-		f.blocks = append(f.blocks, device.ReadLater(dev, f.leaf[lo:hi], flat.Slice(lo-s.at.gradient, hi-s.at.gradient)))
+		final := flat.Slice(lo-s.at.gradient, hi-s.at.gradient)
+		f.blocks = append(f.blocks, device.ReadLater(dev, f.leaf[lo:hi], final))
 		if f.blocks[k].Arrived() {
 			settle()
 		}

@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"runtime"
-	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -56,6 +53,11 @@ func (f *rankFlags) run(cmd *cobra.Command, a *app, work func(context.Context) e
 
 // join makes this process one of several ranks.
 func (f *rankFlags) join(ctx context.Context, a *app, l *collective.Launch, work func(context.Context) error) error {
+	if at := os.Getenv(launcherVariable); at != "" {
+		attached, leave := attached(ctx, at)
+		defer leave()
+		ctx = attached
+	}
 	g, err := l.Join(ctx, os.Getenv)
 	if err != nil {
 		return err
@@ -82,6 +84,9 @@ func (f *rankFlags) join(ctx context.Context, a *app, l *collective.Launch, work
 	}
 	if g.Rank() > 0 && (lost != nil || !errors.Is(err, context.Canceled)) {
 		fmt.Fprintf(stderr, "rank %d on %s stops: %v\n", g.Rank(), g.Hosts()[g.Rank()], err)
+	}
+	if errors.Is(err, context.Canceled) && lost == nil {
+		g.AwaitRoot(saving) // a launcher that sees one rank end may end the others
 	}
 	g.Abort(err)
 	return err
@@ -111,46 +116,4 @@ func (f *rankFlags) place(where *deviceFlags) {
 		runtime.GOMAXPROCS(where.threads)
 	}
 	where.gpu, _ = f.group.Local()
-}
-
-// launchError is the end of the program that starts ranks; they have said why.
-type launchError struct{ code int }
-
-func (e *launchError) Error() string { return fmt.Sprintf("mpirun ended with exit code %d", e.code) }
-
-func (e *launchError) exit() int {
-	switch e.code {
-	case exitUsage, exitBadInput, exitInterrupted:
-		return e.code
-	}
-	return exitFailed
-}
-
-// launch starts the same command as ranks.
-func (f *rankFlags) launch(ctx context.Context, a *app, ranks int) error {
-	program, err := exec.LookPath("mpirun")
-	if err != nil {
-		return errors.New("--ranks needs mpirun: install Open MPI (openmpi-bin) or MPICH (mpich)")
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	c := exec.CommandContext(ctx, program, append([]string{"-n", fmt.Sprint(ranks), self}, a.args...)...)
-	c.Stdin, c.Stdout, c.Stderr = a.in, a.out, a.err
-	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
-	c.WaitDelay = time.Minute
-	c.Env = append(os.Environ(), "OMPI_MCA_odls_base_sigkill_timeout=30") // to save what was done
-	if ranks > runtime.NumCPU() {
-		c.Env = append(c.Env, "OMPI_MCA_rmaps_base_oversubscribe=1")
-	}
-	if os.Geteuid() == 0 {
-		c.Env = append(c.Env, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
-	}
-	a.answered = true // by rank 0
-	err = c.Run()
-	if ended := (*exec.ExitError)(nil); errors.As(err, &ended) {
-		return &launchError{ended.ExitCode()}
-	}
-	return err
 }

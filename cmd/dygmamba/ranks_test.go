@@ -219,11 +219,59 @@ func TestRanksFlag(t *testing.T) {
 	if r, err := run.Open(run.SeedDir(out, 0)); err != nil || r.Config.Ranks != 2 {
 		t.Errorf("%v: recorded %d ranks", err, r.Config.Ranks)
 	}
+	interruptRanks(t)
 	t.Setenv("RANK", "0")
 	t.Setenv("WORLD_SIZE", "1")
 	t.Setenv("MASTER_ADDR", "localhost")
 	t.Setenv("MASTER_PORT", "1")
 	if r := program(t, rankArgs("x", "graphmixer", out)...); r.code == 0 || !strings.Contains(r.err, "use mpirun") {
 		t.Errorf("torchrun's variables on a CPU: %d, %s", r.code, r.err)
+	}
+}
+
+// interruptRanks interrupts a training that has started its ranks itself, as a terminal does: the whole group hears it.
+// It must end with the code of an interruption and a state from which the training goes on to the same bytes.
+func interruptRanks(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		return
+	}
+	whole, out := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "cut")
+	data := rankData(t)
+	more := []string{"--set", "num_epochs=40", "--set", "patience=40", "--set", "batch_size=40"}
+	train := func(out string, ranks int, more ...string) *exec.Cmd {
+		cmd := exec.Command(os.Args[0])
+		args := rankArgs(data, "graphmixer", out, append(more, "--ranks", strconv.Itoa(ranks))...)
+		cmd.Env = append(os.Environ(), childArgs+"="+strings.Join(args, "\n"))
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		return cmd
+	}
+	if text, err := train(whole, 1, more...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	cmd := train(out, 2, append(more, "--save-every", "1h")...)
+	var text bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &text, &text
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	last := filepath.Join(run.SeedDir(out, 0), run.LastFile)
+	for end := time.Now().Add(30 * time.Second); !run.Exists(last) && time.Now().Before(end); { // after an epoch
+		time.Sleep(2 * time.Millisecond)
+	}
+	began := time.Now()
+	syscall.Kill(-cmd.Process.Pid, syscall.SIGINT)
+	cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || time.Since(began) > 20*time.Second {
+		t.Errorf("ended after %v with %d, want %d\n%s", time.Since(began), code, exitInterrupted, text.String())
+	}
+	if run.Exists(filepath.Join(run.SeedDir(out, 0), run.ResultFile)) || !run.Exists(last) {
+		t.Error("the training was over, or nothing was saved")
+	}
+	if text, err := train(out, 4, more...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if !bytes.Equal(rankFiles(t, out), rankFiles(t, whole)) {
+		t.Error("interrupted and resumed with four ranks it wrote other bytes")
 	}
 }

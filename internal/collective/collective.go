@@ -25,7 +25,8 @@ type Engine interface {
 	// Start begins an exchange and does not wait: the buffers belong to the engine until Test says that it is over.
 	// There is one at a time. Messages may move only while Test is called.
 	Start(out, in [][]byte) error
-	// Test looks after the exchange that was started and tells whether it is over. Finish waits for it as Exchange does.
+	// Test looks after the exchange that was started and tells whether it is over. Finish waits for it, as Exchange
+	// does.
 	Test() (over bool, err error)
 	Finish(ctx context.Context) error
 	// Close leaves the group after the last exchange.

@@ -168,10 +168,10 @@ func (m *MPI) Start(out, in [][]byte) error {
 	copy(in[m.rank], out[m.rank])
 	m.count, m.requests = 0, m.requests[:0]
 	m.out, m.in = append(m.out[:0], out...), append(m.in[:0], in...) // the library knows only addresses
-	for i := range in {                                              // all rooms first, so that no message has to wait in the library
+	for i := range in {
 		m.requests = append(m.requests, make([]byte, m.abi.request*(pieces(in[i])+pieces(out[i])))...)
 	}
-	for i, b := range in {
+	for i, b := range in { // all rooms first, so that no message has to wait in the library
 		if i != m.rank {
 			if err := m.post("MPI_Irecv", m.irecv, i, b); err != nil {
 				return err

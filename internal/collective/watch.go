@@ -36,6 +36,7 @@ type Watch struct {
 	conns map[int]net.Conn
 	ended bool
 	first *LostError
+	root  chan struct{} // closed when rank 0 has nothing more to say
 }
 
 // How often a rank shows that it is there, and after which silence it is lost.
@@ -58,7 +59,8 @@ func (g *Group) Watched(ctx context.Context) (context.Context, error) {
 		return ctx, nil
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	w := &Watch{rank: g.Rank(), members: g.members, lost: cancel, conns: map[int]net.Conn{}}
+	w := &Watch{rank: g.Rank(), members: g.members, lost: cancel, conns: map[int]net.Conn{},
+		root: make(chan struct{})}
 	g.watch = w
 	var err error
 	if g.Rank() == 0 {
@@ -143,7 +145,10 @@ func (w *Watch) join(ctx context.Context, g *Group) error {
 			return err
 		}
 		w.add(0, c)
-		go w.listen(0, c, bufio.NewScanner(c))
+		go func() {
+			defer close(w.root)
+			w.listen(0, c, bufio.NewScanner(c))
+		}()
 		go w.beats()
 		return nil
 	}
@@ -213,6 +218,18 @@ func (w *Watch) beats() {
 		if ended {
 			return
 		}
+	}
+}
+
+// AwaitRoot waits until rank 0 has left the group, for some time at most. It returns at once on rank 0 and where nobody
+// watches.
+func (g *Group) AwaitRoot(atMost time.Duration) {
+	if g.watch == nil || g.Rank() == 0 {
+		return
+	}
+	select {
+	case <-g.watch.root:
+	case <-time.After(atMost):
 	}
 }
 

@@ -29,6 +29,7 @@ type Queue struct {
 	orders js.Consumer
 	table  js.KeyValue
 	files  js.ObjectStore
+	limits limits
 }
 
 const (
@@ -40,6 +41,19 @@ const (
 	silence = 20 * time.Second // after which a worker is lost
 	look    = time.Second      // between two looks at the table
 )
+
+// limits are how long brokers keep what nobody touches. A command that waits gives its order again in time; a run that
+// is trained is copied again and again. So only what is finished or abandoned goes.
+type limits struct {
+	results time.Duration // run directories
+	table   time.Duration // less, so that the table names no directory that is gone
+	orders  time.Duration
+	renew   time.Duration // after which a command that waits gives its order again
+}
+
+const day = 24 * time.Hour
+
+var usual = limits{results: 30 * day, table: 29 * day, orders: 30 * day, renew: 7 * day}
 
 // status is what the table has of an order.
 type status struct {
@@ -77,14 +91,16 @@ const (
 
 // Open connects to a broker, or one of several separated by commas, and makes what is missing: with three copies of
 // everything where there are three brokers.
-func Open(ctx context.Context, url string) (*Queue, error) {
+func Open(ctx context.Context, url string) (*Queue, error) { return open(ctx, url, usual) }
+
+func open(ctx context.Context, url string, l limits) (*Queue, error) {
 	nc, err := nats.Connect(url, nats.Name("dygmamba queue"), nats.MaxReconnects(-1),
 		nats.ReconnectWait(200*time.Millisecond), nats.RetryOnFailedConnect(true),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
 	if err != nil {
 		return nil, fmt.Errorf("queue %s: %w", url, err)
 	}
-	q := &Queue{nc: nc}
+	q := &Queue{nc: nc, limits: l}
 	if q.js, err = js.New(nc); err != nil {
 		nc.Close()
 		return nil, err
@@ -103,7 +119,8 @@ func (q *Queue) make(ctx context.Context) error {
 		replicas = 3
 	}
 	s, err := q.js.CreateOrUpdateStream(ctx, js.StreamConfig{Name: stream, Subjects: []string{subject},
-		Replicas: replicas, Retention: js.WorkQueuePolicy, Storage: js.FileStorage, Duplicates: time.Hour})
+		Replicas: replicas, Retention: js.WorkQueuePolicy, Storage: js.FileStorage, MaxAge: q.limits.orders,
+		Duplicates: min(time.Hour, q.limits.orders)})
 	if err != nil {
 		return err
 	}
@@ -112,11 +129,13 @@ func (q *Queue) make(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	q.table, err = q.js.CreateOrUpdateKeyValue(ctx, js.KeyValueConfig{Bucket: bucket, Replicas: replicas})
+	q.table, err = q.js.CreateOrUpdateKeyValue(ctx, js.KeyValueConfig{Bucket: bucket, Replicas: replicas,
+		TTL: q.limits.table})
 	if err != nil {
 		return err
 	}
-	q.files, err = q.js.CreateOrUpdateObjectStore(ctx, js.ObjectStoreConfig{Bucket: bucket, Replicas: replicas})
+	q.files, err = q.js.CreateOrUpdateObjectStore(ctx, js.ObjectStoreConfig{Bucket: bucket, Replicas: replicas,
+		TTL: q.limits.results})
 	return err
 }
 
@@ -223,8 +242,14 @@ func (q *Queue) order(ctx context.Context, o study.Order, tell func(study.News))
 			return err
 		}
 	}
-	epochs := 0
+	epochs, given := 0, time.Now()
 	for !s.carriedOut(o) {
+		if time.Since(given) > q.limits.renew { // it may have waited longer than brokers keep orders
+			if err := q.publish(ctx, key, o, failure); err != nil {
+				return err
+			}
+			given = time.Now()
+		}
 		select {
 		case <-time.After(look):
 		case <-ctx.Done():

@@ -40,6 +40,12 @@ func NewConsole(w io.Writer, quiet bool) *Console {
 	return c
 }
 
+// IsKeyboard reports whether r is a terminal that someone may type at.
+func IsKeyboard(r io.Reader) bool {
+	f, ok := r.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
 // IsTerminal reports whether w is a terminal that understands control sequences.
 func IsTerminal(w io.Writer) bool {
 	f, ok := fileOf(w)

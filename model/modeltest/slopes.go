@@ -132,10 +132,12 @@ func Slopes(t *testing.T, f model.Factory, without []string, settings ...string)
 		}
 		return total
 	}
+	tp.NoteUses(true) // each operation must say which parameters it uses, or the walk back panics
 	logits := ask()
 	loss := grad.Sum(tp, grad.Mul(tp, logits, tp.Floats(signs, len(signs), 1)))
 	params.ZeroGrad()
 	tp.Backward(loss)
+	tp.NoteUses(false)
 	for _, p := range params.All() {
 		none := slices.ContainsFunc(without, func(prefix string) bool { return strings.HasPrefix(p.Name, prefix) })
 		if p.Touched == none {
