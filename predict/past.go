@@ -163,8 +163,8 @@ func (m *PastView) Features(i int) []float32 {
 // lastEdge is the id of the event that came last.
 func (m *PastView) lastEdge() event.Edge { return m.first + event.Edge(m.log.Len()-m.known) - 1 }
 
-// Look lets the predictor answer from a view of a past that began with its data set. Each view is as new as the one
-// before, or newer.
+// Look lets the predictor answer from a view of a past that began with its data set. For a model that remembers each
+// view is as new as the one before, or newer.
 func (p *Predictor) Look(m *PastView) error {
 	if m.log == p.log {
 		return nil

@@ -81,6 +81,27 @@ func (p *Predictor) warmUp(ctx context.Context, events int) (left int, err error
 	return left, ctx.Err()
 }
 
+// Ready says whether a question about the end of a view need not wait until state that the model derives from the events
+// has gone back far, for events that came late.
+func (p *Predictor) Ready(m *PastView) bool {
+	for _, e := range p.model.Plan().Extras {
+		if w, ok := e.(sample.Warmer); ok && !w.Ready(m.view) {
+			return false
+		}
+	}
+	return true
+}
+
+// Derived is the same for predictors that share the state that they derive from the events; nil: there is none.
+func (p *Predictor) Derived() any {
+	for _, e := range p.model.Plan().Extras {
+		if w, ok := e.(sample.Warmer); ok {
+			return w.Derived()
+		}
+	}
+	return nil
+}
+
 // Remembered is what the model knows now; false if it remembers nothing that could be taken up again.
 func (p *Predictor) Remembered() (r Remembered, ok bool, err error) {
 	s := p.stream

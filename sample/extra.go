@@ -37,6 +37,11 @@ type Warmer interface {
 	Extra
 	// Warm lets the state go on to the end of a past, by at most about this many events, and says how many are left.
 	Warm(past index.View, most, threads int) (left int)
+	// Ready says whether a question about the end of a past need not wait until the state has gone back far, for events
+	// that came late. Warm then makes another state beside the one that still answers questions about an earlier view.
+	Ready(past index.View) bool
+	// Derived is the same value for extras that share their state.
+	Derived() any
 }
 
 // Replayer is an Extra that is found in a state which every event of the past changes, one after another: a query

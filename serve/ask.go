@@ -21,10 +21,10 @@ type scoreDoc struct {
 }
 
 // ask lets the slow lane do something with a predictor, and returns the sequence of the state that it saw. The pairs
-// say which times that is about.
-func (s *Server) ask(r *http.Request, about []pair, do func(p *predict.Predictor, a *resolver) error) (asOf uint64,
-	err error) {
-	j := &job{ctx: r.Context(), pairs: about, do: do}
+// say which times that is about; the state is that of a sequence at least.
+func (s *Server) ask(r *http.Request, about []pair, least uint64, do func(p *predict.Predictor, a *resolver) error) (
+	asOf uint64, err error) {
+	j := &job{ctx: r.Context(), pairs: about, least: least, do: do}
 	if err = s.models.ask(j); err != nil {
 		return 0, err
 	}
@@ -42,7 +42,7 @@ func (s *Server) postScore(w http.ResponseWriter, r *http.Request) (any, error) 
 	case q.span != "":
 		return nil, errNotNext
 	}
-	j := &job{ctx: r.Context(), pairs: q.pairs}
+	j := &job{ctx: r.Context(), pairs: q.pairs, least: q.least}
 	if err := s.models.ask(j); err != nil {
 		return nil, err
 	}
@@ -59,8 +59,9 @@ func (s *Server) postScore(w http.ResponseWriter, r *http.Request) (any, error) 
 // asked is a body of queries.
 type asked struct {
 	pairs []pair
-	top   int // number of patches to withhold in an explanation; −1 if there is none
-	span      // a window of time, for a model of the task "next"
+	least uint64 // min_as_of
+	top   int    // number of patches to withhold in an explanation; −1 if there is none
+	span         // a window of time, for a model of the task "next"
 }
 
 // queries reads a body of queries, with another field.
@@ -91,15 +92,19 @@ func (s *Server) queries(w http.ResponseWriter, r *http.Request, most int, other
 	if err == nil && len(q.pairs) == 0 {
 		err = bad("queries", "none", "at least one query")
 	}
-	if err == nil {
+	if q.least = uint64(least); err == nil {
 		err = s.await(r.Context(), least)
 	}
 	return q, err
 }
 
-// await waits until an event is known, for a client that has written it, perhaps to another server of the same log.
+// await waits until an event is known, and what the model derives from it is there, for a client that has written it,
+// perhaps to another server of the same log.
 func (s *Server) await(ctx context.Context, sequence int) error {
 	err := s.engine.wait(ctx, uint64(sequence))
+	if l := s.models.current.Load().quick; err == nil && sequence > 0 && l.follows != nil {
+		err = l.follows.await(ctx, l, uint64(sequence))
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fail("not_yet", "sequence %d is not known yet, the last one is %d", sequence, s.engine.now().Last)
 	}
@@ -188,6 +193,7 @@ type ranking struct {
 	k          int
 	candidates []string // nil: all that were a destination
 	exact      bool     // scores all of them
+	least      uint64   // min_as_of
 	span                // a window of time, for a model of the task "next"
 }
 
@@ -213,7 +219,7 @@ func (s *Server) postRank(w http.ResponseWriter, r *http.Request) (any, error) {
 		Scored     int    `json:"scored"` // of the candidates
 		AsOf       uint64 `json:"as_of"`
 	}{Items: []item{}}
-	doc.AsOf, err = s.ask(r, []pair{q.pair}, func(p *predict.Predictor, a *resolver) error {
+	doc.AsOf, err = s.ask(r, []pair{q.pair}, q.least, func(p *predict.Predictor, a *resolver) error {
 		doc.Items = doc.Items[:0]
 		var nodes []event.Node
 		for _, c := range q.candidates {
@@ -282,7 +288,7 @@ func (s *Server) ranking(w http.ResponseWriter, r *http.Request) (q ranking, err
 	if err == nil && q.candidates != nil && len(q.candidates) == 0 {
 		err = bad("candidates", "none", "at least one node, or no such field")
 	}
-	if err == nil {
+	if q.least = uint64(least); err == nil {
 		err = s.await(r.Context(), least)
 	}
 	return q, err
@@ -310,7 +316,7 @@ func (s *Server) postExplain(w http.ResponseWriter, r *http.Request) (any, error
 		Explanations []explanation `json:"explanations"`
 		AsOf         uint64        `json:"as_of"`
 	}
-	doc.AsOf, err = s.ask(r, pairs, func(p *predict.Predictor, a *resolver) error {
+	doc.AsOf, err = s.ask(r, pairs, q.least, func(p *predict.Predictor, a *resolver) error {
 		doc.Explanations = doc.Explanations[:0]
 		var qs []predict.Query
 		for _, q := range pairs {

@@ -46,6 +46,8 @@ type epoch struct {
 	shared  model.Shared // what models derive from the events
 	state   atomic.Pointer[state]
 
+	followers sync.Map // *follower by what the models of lanes share
+
 	renumbered []event.Node // by the number of a node in the epoch before; only while this one is made of that one
 }
 

@@ -26,7 +26,8 @@ type lane struct {
 	device    *sync.Mutex // held while the predictor computes on a device that lanes share; nil: it has its own
 	waiting   *job        // taken from jobs, for the next pass
 	running   bool
-	historic  bool // it may go back in time
+	historic  bool      // it may go back in time
+	follows   *follower // of what the model derives from the events; nil: it derives nothing
 }
 
 // job is one request. The lane answers it at the latest state.
@@ -36,6 +37,7 @@ type job struct {
 	do    func(p *predict.Predictor, a *resolver) error // something else to do; nil: score
 	// choose is for a model of the task "next"; pairs are then only what it asks about
 	choose func(c *predict.Chooser, a *resolver) error
+	least  uint64 // the sequence that the answer is as of at least
 
 	at          resolver
 	logits      []float32
@@ -62,10 +64,14 @@ type resolver struct {
 }
 
 func newLane(s *Server, ep *epoch, p *predict.Predictor, device *sync.Mutex) *lane {
-	return &lane{epoch: ep, names: ep.names, predictor: p,
+	l := &lane{epoch: ep, names: ep.names, predictor: p,
 		alone: len(p.Spec().Conditions()) > 0, most: max(1, p.Spec().Training.BatchSize),
 		jobs: make(chan *job, s.options.Limits.Waiting), quit: make(chan struct{}), gone: make(chan struct{}),
 		passes: s.metrics.passes.Observe, device: device}
+	if of := p.Derived(); of != nil && !p.Remembers() {
+		l.follows = ep.follower(of)
+	}
+	return l
 }
 
 // hold locks a mutex that may be nil.
@@ -142,11 +148,21 @@ func (l *lane) run() {
 // wait for that.
 func (l *lane) catchUp() {
 	defer hold(l.device)()
-	if l.predictor.Look(l.epoch.now().PastView) != nil {
+	to := l.epoch.now()
+	if l.follows != nil {
+		if to, _ = l.follows.target(l); to == nil {
+			return
+		}
+	}
+	if l.predictor.Look(to.PastView) != nil {
 		return // the next request gets the error
 	}
 	for len(l.jobs) == 0 {
-		if left, err := l.predictor.CatchUp(context.Background(), 1); err != nil || left == 0 {
+		left, err := l.predictor.CatchUp(context.Background(), 1)
+		if err == nil && left == 0 && l.follows != nil {
+			l.follows.reached(to)
+		}
+		if err != nil || left == 0 {
 			return
 		}
 		select {
@@ -190,9 +206,10 @@ func (l *lane) one(j *job) (err error) {
 		}
 		return fail("conflict", "the model was replaced by one of another task; ask again")
 	}
-	if j.at, err = l.look(); err != nil {
+	if j.at, err = l.look(j); err != nil {
 		return err
 	}
+	defer l.looked()
 	if j.choose != nil {
 		return j.choose(l.chooser, &j.at)
 	}
@@ -205,7 +222,8 @@ func (l *lane) one(j *job) (err error) {
 // score scores the pairs of several jobs in one pass. If that fails, each job is scored alone, so that only the one at
 // fault gets the error.
 func (l *lane) score(jobs []*job) {
-	at, err := l.look()
+	at, err := l.look(jobs...)
+	defer l.looked()
 	var qs []predict.Query
 	var live []*job
 	for _, j := range jobs {
@@ -255,14 +273,29 @@ func (l *lane) mayAnswer(j *job) bool {
 	return false
 }
 
-func (l *lane) look() (resolver, error) {
+// look lets the predictor answer at the latest state, or one before while late events are followed up.
+func (l *lane) look(jobs ...*job) (resolver, error) {
 	s := l.epoch.now()
+	if l.follows != nil {
+		least := uint64(0)
+		for _, j := range jobs {
+			least = max(least, j.least)
+		}
+		s = l.follows.choose(l, least)
+	}
 	a := resolver{state: s, names: l.names}
 	a.nextID = event.Node(l.names.count()) + 1 // read after the state: above all of its nodes
 	if l.chooser != nil {
 		return a, l.chooser.Look(s.PastView)
 	}
 	return a, l.predictor.Look(s.PastView)
+}
+
+// looked notes that the questions about the state that was looked at are answered.
+func (l *lane) looked() {
+	if l.follows != nil {
+		l.follows.answered(l)
+	}
 }
 
 // close answers the jobs that wait, ends the lane and closes the predictor.

@@ -143,7 +143,9 @@ func (m *modelSlots) loadLane(g *generation, threads int) (*lane, error) {
 		g.name = p.Model()
 	}
 	l := newLane(m.server, g.epoch, p, m.device)
-	l.chooser = c
+	if l.chooser = c; c != nil {
+		l.follows = nil // its counts follow the latest state
+	}
 	return l, nil
 }
 

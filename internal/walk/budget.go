@@ -26,6 +26,8 @@ const (
 	// An event of the window is counted on average in this many accounts that nothing was counted in before, for
 	// which there is room.
 	countsOfEvent = 4
+	// The number of nodes is rounded to that of so many bytes. What is forgotten depends on it: it never changes.
+	roundTo = 8 << 10
 )
 
 // limits are those of the options' budget.
@@ -35,9 +37,7 @@ func (o Options) limits() (l limits) {
 	}
 	all := stateShare * float64(o.Budget)
 	l.nodes = max(4, int(nodeShare*all)/(nodeBytes+4*o.Width()+8))
-	// whole pages
-	perPage := 1 << newPaged[float32](o.Width(), 4*o.Width()).shift
-	perPage = max(perPage, 1<<newPaged[node](1, nodeBytes).shift)
+	perPage := 1 << max(fit(4*o.Width(), roundTo), fit(nodeBytes, roundTo))
 	l.nodes = max(l.nodes/perPage, 1) * perPage
 	slots := max(fewest, int((1-nodeShare)*all)/entryBytes/shards)
 	l.slots = 1 << (bits.Len(uint(slots)) - 1)

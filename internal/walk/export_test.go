@@ -45,14 +45,7 @@ func (p *Past) Held() (states, snapshots int) {
 			snapshots += k.soon.state.bytes()
 		}
 	}
-	most := 0
-	if p.near.next > 0 {
-		most = p.copied - p.near.copied
-	}
-	if len(p.recent) > 0 {
-		most = max(most, p.copied-p.recent[0].copied)
-	}
-	return states, snapshots + most
+	return states, snapshots + p.late()
 }
 
 // Full is how often nodes or counts were forgotten because there was no room.

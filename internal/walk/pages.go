@@ -18,15 +18,20 @@ type page[T any] struct {
 
 // newPaged makes an empty array of elements of unit T each, with pages of about pageBytes.
 func newPaged[T any](unit, bytes int) paged[T] {
-	p := paged[T]{unit: unit}
-	for 2*bytes<<p.shift <= pageBytes {
-		p.shift++
-	}
-	return p
+	return paged[T]{unit: unit, shift: fit(bytes, pageBytes)}
 }
 
-// pageBytes is about how large a page is.
-const pageBytes = 8 << 10
+// fit is the shift of as many elements of some bytes as fit into a page, at least one.
+func fit(bytes, page int) (shift uint) {
+	for 2*bytes<<shift <= page {
+		shift++
+	}
+	return shift
+}
+
+// pageBytes is about how large a page is. Small ones make copies of states cheap that go on from one another: an event
+// writes to two rows and up to seven counts, which are seldom near each other.
+const pageBytes = 2 << 10
 
 // owners tells owners of pages apart.
 var owners atomic.Uint64

@@ -59,6 +59,7 @@ type snapshot struct {
 	now, soon segment
 	soonAt    int
 	copied    int // as it was: what was copied since is what the snapshot takes at most
+	bytes     int // of its states
 }
 
 // How much is kept for questions about the past: snapshots are this many at most, together about so large, and at first
@@ -71,9 +72,9 @@ const (
 	firstClose    = 1 << 9
 	// Of a live past states are kept from so far before the end on, at least so far apart, and this many, each about
 	// four times as far away as the next.
-	farRecent   = 1 << 16
+	farRecent   = 1 << 18
 	recentEvery = 1 << 10
-	mostRecent  = 5
+	mostRecent  = 6
 )
 
 // together is the number of events that are recorded before they are applied.
@@ -138,21 +139,47 @@ func (p *Past) Run() {
 	if p.soon.state != nil {
 		p.copied += p.soon.state.takeCopied()
 	}
-	if p.near.next > 0 && p.copied-p.near.copied > p.room() {
-		p.near = snapshot{}
-	}
-	for len(p.recent) > 0 && p.copied-p.recent[0].copied > p.room() {
-		p.recent = slices.Delete(p.recent, 0, 1)
+	for p.late() > p.room() {
+		if len(p.recent) > 0 && (p.near.next == 0 || p.recent[0].next < p.near.next) {
+			p.recent = slices.Delete(p.recent, 0, 1)
+		} else {
+			p.near = snapshot{}
+		}
 	}
 }
 
-// room is how many bytes there are for pages that the states of late events alone have.
-func (p *Past) room() int {
-	if p.options.Budget == 0 {
-		return mostBytes
+// late is how many bytes the states for late events take at most. One of them alone has the pages that were copied
+// between it and the next, but never more than it has in all.
+func (p *Past) late() (bytes int) {
+	next, near := p.copied, p.near
+	for i := len(p.recent) - 1; i >= 0; i-- {
+		s := p.recent[i]
+		if near.next > s.next {
+			bytes += min(next-near.copied, near.bytes)
+			next, near = near.copied, snapshot{}
+		}
+		bytes += min(next-s.copied, s.bytes)
+		next = s.copied
 	}
-	return min(mostBytes, int(snapshotShare*float64(p.options.Budget))/2)
+	if near.next > 0 {
+		bytes += min(next-near.copied, near.bytes)
+	}
+	return bytes
 }
+
+// room is how many bytes there are for states of late events.
+func (p *Past) room() int {
+	switch {
+	case p.options.Budget == 0:
+		return mostBytes
+	case p.Live: // a whole state, and what a few later ones have of their own: that is beside the budget
+		return int(1.25 * stateShare * float64(p.options.Budget))
+	}
+	return p.share()
+}
+
+// share is half of what the budget leaves for snapshots.
+func (p *Past) share() int { return min(mostBytes, int(snapshotShare*float64(p.options.Budget))/2) }
 
 // number is that of the segment that tells the state before an event, in order.
 func (p *Past) number(event int) int {
@@ -313,7 +340,7 @@ func (p *Past) turn() {
 // snapshot is one of the states as they are.
 func (p *Past) snapshot() snapshot {
 	p.Run()
-	s := snapshot{p.next, p.now, p.soon, p.soonAt, p.copied}
+	s := snapshot{p.next, p.now, p.soon, p.soonAt, p.copied, p.Bytes()}
 	s.now.state = p.now.state.clone()
 	if p.soon.state != nil {
 		s.soon.state = p.soon.state.clone()
@@ -324,8 +351,8 @@ func (p *Past) snapshot() snapshot {
 // keepNear takes the snapshot for the next late event.
 func (p *Past) keepNear() { p.near, p.mark = p.snapshot(), 0 }
 
-// keepRecent takes one more of the recent states of a live past: on the way to the last event at 64 Ki, 16 Ki, 4 Ki and
-// 1 Ki events before it, and then after as many as are between the last two. It forgets one that is too near to its
+// keepRecent takes one more of the recent states of a live past: on the way to the last event at 256 Ki, 64 Ki, 16 Ki,
+// 4 Ki and 1 Ki events before it, and then after as many as are between the last two. It forgets one that is too near to its
 // neighbours.
 func (p *Past) keepRecent() {
 	since := p.next
@@ -354,7 +381,7 @@ func (p *Past) keepRecent() {
 func (p *Past) keep() {
 	least, most := 2, mostBytes
 	if p.limits.warmUp > 0 {
-		least, most = 0, p.room()
+		least, most = 0, p.share()
 	}
 	size := p.now.state.bytes()
 	if p.soon.state != nil {
@@ -405,9 +432,9 @@ func (p *Past) rewind(events int) {
 		return
 	}
 	p.now, p.soon, p.next, p.soonAt, p.begins = last.now, last.soon, last.next, last.soonAt, -1
-	p.now.state = last.now.state.clone()
+	p.now.state = last.now.state.copy()
 	if last.soon.state != nil {
-		p.soon.state = last.soon.state.clone()
+		p.soon.state = last.soon.state.copy()
 	}
 }
 
@@ -424,6 +451,11 @@ func (p *Past) take() {
 	if p.taken == 0 && p.log.Sorted() {
 		p.taken, p.ordered = all.Len(), all.Len()
 		return
+	}
+	if p.taken == 0 { // what is in order at the beginning need not be sorted
+		for p.taken = 1; all.Time[p.taken] >= all.Time[p.taken-1]; p.taken++ {
+		}
+		p.ordered = p.taken
 	}
 	first := math.Inf(1)
 	for i := p.taken; i < all.Len(); i++ {

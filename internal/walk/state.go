@@ -325,13 +325,20 @@ func earliest(list []activity, n int) {
 // clone is the same state. The two share pages until one of them writes.
 func (s *State) clone() *State {
 	s.Run(1)
-	c := &State{options: s.options, limits: s.limits, rates: s.rates, owner: owners.Add(1), places: s.places,
-		free: slices.Clone(s.free), slots: s.slots.clone(), nodes: s.nodes.clone(), rows: s.rows.clone()}
-	c.counts = s.counts.clone(c.owner)
+	c := s.copy()
 	s.owner = owners.Add(1)
 	for i := range s.counts {
 		s.counts[i].owner = s.owner
 	}
+	return c
+}
+
+// copy is the same as a state that nobody writes to any more, and to which nothing was recorded. Several goroutines may
+// call it.
+func (s *State) copy() *State {
+	c := &State{options: s.options, limits: s.limits, rates: s.rates, owner: owners.Add(1), places: s.places,
+		free: slices.Clone(s.free), slots: s.slots.clone(), nodes: s.nodes.clone(), rows: s.rows.clone()}
+	c.counts = s.counts.clone(c.owner)
 	return c
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
@@ -49,9 +50,13 @@ type logged struct {
 	number uint64
 
 	// Guarded by states.mu.
-	log   *event.Log // the latest that past knows
-	early event.Time // questions from then on take few events
-	bytes int
+	log     *event.Log // the latest that past knows
+	early   event.Time // questions from then on take few events
+	reached event.Time // of the latest event that the state knows
+	bytes   int
+	beside  bool      // it goes back for late events, next to one that still tells what was
+	told    bool      // it is that one
+	asked   time.Time // when it was last taken
 }
 
 // mostPasts are the logs whose states are kept: that of training, that of evaluation, and one of someone who asks what
@@ -147,16 +152,29 @@ func (e *extra) Sizes() sample.Extra {
 	return &dry
 }
 
-// Warm lets the states of a past go on to its end.
+// Warm lets the states of a past go on to its end. Where they must go back far for late events, other states do so
+// beside them.
 func (e *extra) Warm(past index.View, most, threads int) (left int) {
-	if e.states.beyond(past.(index.Logged).Events()) {
+	log := past.(index.Logged).Events()
+	if e.states.beyond(log) {
 		return 0
 	}
+	e.states.fork(log)
 	k := e.take(past, math.Inf(1), math.Inf(1))
-	defer e.states.give(k)
 	k.past.Threads = threads
-	return k.past.GoOn(most)
+	left = k.past.GoOn(most)
+	e.states.give(k)
+	if left == 0 {
+		e.states.done(k)
+	}
+	return left
 }
+
+// Ready says whether a question about the end of a past need not wait until states have gone back far.
+func (e *extra) Ready(past index.View) bool { return e.states.ready(past.(index.Logged).Events()) }
+
+// Derived is what models share that share their states.
+func (e *extra) Derived() any { return e.states }
 
 // take is the states of a past, for questions between two times. The caller gives them back. A log that grows has two
 // of them: those of the present, which new events belong to, and those of questions about long ago, or about a view
@@ -178,6 +196,7 @@ func (e *extra) take(past index.View, from, to event.Time) *logged {
 		s.mu.Unlock()
 		k.mu.Lock()
 		s.mu.Lock()
+		k.asked = time.Now()
 		fits := k.fits(log, to) // it may have gone on meanwhile
 		if fits && k.log.Len() < log.Len() {
 			k.log = log
@@ -193,21 +212,35 @@ func (e *extra) take(past index.View, from, to event.Time) *logged {
 
 // choose finds the states for questions of a log between two times; nil: there are none yet. The caller holds s.mu.
 func (s *states) choose(log *event.Log, from, to event.Time) *logged {
-	i := slices.IndexFunc(s.pasts, func(k *logged) bool {
-		return k.fits(log, to) && (from >= k.early || !log.Grows())
-	})
+	i := -1
+	for j, k := range s.pasts {
+		switch {
+		case !k.fits(log, to) || k.beside && k.log.Len() != log.Len():
+		case log.Grows() && (from < k.early || i >= 0 && !k.nearer(s.pasts[i])):
+		case i < 0 || log.Grows():
+			i = j
+		}
+	}
 	if i < 0 {
 		return nil
 	}
 	k := s.pasts[i]
 	s.pasts = slices.Insert(slices.Delete(s.pasts, i, i+1), 0, k)
-	i = 0
-	for sum := 0; i < len(s.pasts); i++ { // what has no room begins anew when it is asked for
-		if sum += s.pasts[i].bytes; sum > mostBytes && i > 0 {
-			s.pasts = s.pasts[:i]
-		}
-	}
+	sum := 0
+	s.pasts = slices.DeleteFunc(s.pasts, func(x *logged) bool { // what has no room begins anew when it is asked for
+		sum += x.bytes
+		return sum > mostBytes && x != k && !x.beside && !x.told
+	})
 	return k
+}
+
+// nearer says whether states are nearer to the present than others that fit as well. Those that are on their way to the
+// very log come first.
+func (k *logged) nearer(other *logged) bool {
+	if k.beside != other.beside {
+		return k.beside
+	}
+	return k.reached > other.reached || k.reached == other.reached && k.log.Len() > other.log.Len()
 }
 
 // fits says whether the states can tell what a log says up to a time: they are of the same events, of fewer, or of more
@@ -232,9 +265,9 @@ func (s *states) beyond(log *event.Log) bool {
 
 // give gives states back.
 func (s *states) give(k *logged) {
-	early, bytes := k.past.TimeOf(farBack), k.past.Bytes()
+	early, reached, bytes := k.past.TimeOf(farBack), k.past.TimeOf(1), k.past.Bytes()
 	s.mu.Lock()
-	k.early, k.bytes = early, bytes
+	k.early, k.reached, k.bytes = early, reached, bytes
 	s.mu.Unlock()
 	k.mu.Unlock()
 }
