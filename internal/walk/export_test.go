@@ -55,3 +55,6 @@ func (s *State) Full() (counts, nodes int) {
 	}
 	return counts, len(s.free)
 }
+
+// Written is how many events have their places written down.
+func (p *Past) Written() int { return len(p.order) }

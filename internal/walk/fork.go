@@ -48,5 +48,5 @@ func (p *Past) Behind(log *event.Log) (events int, late bool) {
 	if !found {
 		from = p.base(p.first(at))
 	}
-	return all.Len() - from, true
+	return all.Len() - max(from, p.base(p.first(p.taken))), true
 }
