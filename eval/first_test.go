@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/index"
 )
 
 // TestFirstMeetings: either direction counts, the same instant does not, and events outside of the part do.
@@ -42,5 +43,29 @@ func TestFirstTally(t *testing.T) {
 	tally.put(&r, new(Meter))
 	if *r.FirstPositives != 2 || *r.FirstAP >= 1 {
 		t.Errorf("%d positives, AP %v", *r.FirstPositives, *r.FirstAP)
+	}
+}
+
+// TestFirstMeetingsOfHistories: a few events of a log with histories are found to be what going through all events says.
+func TestFirstMeetingsOfHistories(t *testing.T) {
+	full, part := event.NewLog(0), event.NewLog(0)
+	for i := range 4000 {
+		e := event.Event{Src: event.Node(1 + i*i%13), Dst: event.Node(1 + i*7%31), Time: float64(i / 4)}
+		if i > 300 && i%40 == 0 {
+			e.Dst = event.Node(40 + i/400)
+		}
+		if _, err := full.Append(e); err != nil {
+			t.Fatal(err)
+		}
+		if i%37 == 0 || i%400 == 0 {
+			if _, err := part.Append(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	want := firstMeetings(part.All(), full.All())
+	full.SetIndex(index.Freeze(full))
+	if got := firstIn(part, full); !slices.Equal(got, want) || !slices.Contains(want, true) || !slices.Contains(want, false) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
