@@ -122,12 +122,12 @@ func (p *Predictor) Remembered() (r Remembered, ok bool, err error) {
 	return r, r.Events > 0, nil
 }
 
-// Recall takes up what another predictor with the same weights remembered of the same events.
+// Recall takes up what another predictor with the same weights remembered of the same events, or derived from them.
 func (p *Predictor) Recall(r Remembered) error {
 	s := p.stream
 	switch {
 	case s == nil:
-		return fmt.Errorf("recall: %s remembers nothing", p.name)
+		return p.recallDerived(r)
 	case s.log == nil || r.Events < 0 || r.Events > s.log.Len() || r.Events%s.pass.BatchSize != 0:
 		return fmt.Errorf("recall: a memory of %d events, must be of whole units of %d among those that are there",
 			r.Events, s.pass.BatchSize)

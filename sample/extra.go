@@ -44,6 +44,16 @@ type Warmer interface {
 	Derived() any
 }
 
+// Saver is an extra whose state can be saved, so that another process goes on from there with the same events.
+type Saver interface {
+	Warmer
+	// Save is the state that questions about the present of a past use, and how many of its first events it is of.
+	// False: there is none yet. It is made into bytes by the function, which may be called later.
+	Save(past index.View) (events int, parts func() map[string][]byte, ok bool)
+	// Recall makes a saved state that of a past which has these events first, unless there is one already.
+	Recall(past index.View, events int, parts map[string][]byte) error
+}
+
 // Replayer is an Extra that is found in a state which every event of the past changes, one after another: a query
 // cannot be answered without all events before it.
 type Replayer interface {

@@ -73,6 +73,12 @@ func (m *modelSlots) load(ctx context.Context, ep *epoch, path string, learned b
 	}
 	if kept != nil && kept.Hash == g.Hash {
 		for _, l := range g.lanes() {
+			if !l.predictor.Remembers() { // what is derived belongs to the events that are known
+				if err := l.predictor.Look(ep.now().PastView); err != nil {
+					m.shut(g)
+					return nil, err
+				}
+			}
 			if err := l.predictor.Recall(kept.Remembered); err != nil {
 				m.server.log.Warn("the model's memory is built again from all events: " + err.Error())
 			}
@@ -257,10 +263,13 @@ func (m *modelSlots) rollback() (*generation, error) {
 	return g, nil
 }
 
-// memory is the memory of the current model, for a snapshot; nil if it has none.
+// memory is the memory of the current model, for a snapshot, or what it derives from the events; nil if it has none.
 func (m *modelSlots) memory() (*modelMemory, error) {
 	g := m.current.Load()
-	if !g.quick.predictor.Remembers() {
+	switch {
+	case g.quick.predictor.Derived() != nil && !g.quick.predictor.Remembers():
+		return m.derived(g)
+	case !g.quick.predictor.Remembers():
 		return nil, nil
 	}
 	kept := &modelMemory{Hash: g.Hash}
@@ -273,6 +282,22 @@ func (m *modelSlots) memory() (*modelMemory, error) {
 		return nil, err
 	}
 	return kept, nil
+}
+
+// derived is what a model derives from the events. Questions wait only until its pages are shared, not for the bytes.
+func (m *modelSlots) derived(g *generation) (*modelMemory, error) {
+	var d predict.Derived
+	found := false
+	job := &job{ctx: context.Background()}
+	if note := func(p *predict.Predictor) { d, found = p.SaveDerived() }; g.quick.chooser != nil {
+		job.choose = func(c *predict.Chooser, _ *resolver) error { note(c.Base()); return nil }
+	} else {
+		job.do = func(p *predict.Predictor, _ *resolver) error { note(p); return nil }
+	}
+	if err := g.quick.ask(job); err != nil || !found {
+		return nil, err
+	}
+	return &modelMemory{g.Hash, predict.Remembered{Events: d.Events, State: d.Parts()}}, nil
 }
 
 func (m *modelSlots) close() {

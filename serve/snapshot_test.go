@@ -32,7 +32,7 @@ func logits(t *testing.T, w *world, s *Server) (list []float32) {
 
 // A server that goes on from a snapshot and the log after it is in the state of one that read the whole log.
 func TestRestart(t *testing.T) {
-	for _, name := range append(remembering(), dygmamba.DefaultModel) {
+	for _, name := range append(remembering(), dygmamba.DefaultModel, "walkmamba") {
 		w := newWorld(t, name)
 		log, file := eventlog.NewMemory(), filepath.Join(t.TempDir(), "snapshot")
 		keep := func(o *Options) { o.Log, o.Snapshots = log, Snapshots{File: file} }

@@ -442,8 +442,11 @@ func (p *Past) rewind(events int) {
 func (p *Past) Grow(log *event.Log) { p.log = log }
 
 // take puts events in order that have come to the log, all of them at once.
-func (p *Past) take() {
-	all := p.log.All()
+func (p *Past) take() { p.takeFirst(p.log.Len()) }
+
+// takeFirst does so for the first ones of the log.
+func (p *Past) takeFirst(n int) {
+	all := p.log.All().Slice(0, n)
 	if p.taken == all.Len() {
 		return
 	}
@@ -453,9 +456,11 @@ func (p *Past) take() {
 		return
 	}
 	if p.taken == 0 { // what is in order at the beginning need not be sorted
-		for p.taken = 1; all.Time[p.taken] >= all.Time[p.taken-1]; p.taken++ {
+		for p.taken = 1; p.taken < n && all.Time[p.taken] >= all.Time[p.taken-1]; p.taken++ {
 		}
-		p.ordered = p.taken
+		if p.ordered = p.taken; p.taken == n {
+			return
+		}
 	}
 	first := math.Inf(1)
 	for i := p.taken; i < all.Len(); i++ {
