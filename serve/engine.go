@@ -30,9 +30,10 @@ type engine struct {
 
 	mu      sync.Mutex // held while events are applied, and while another epoch begins
 	epoch   atomic.Pointer[epoch]
-	tail    eventlog.Tail              // of the events that are known; it ends when no more are applied
-	applied func(before, after *state) // called after every batch; nil, or set before the first
-	refused sync.Map                   // last sequences of batches with an id that was known, until their sender knows
+	tail    eventlog.Tail                   // of the events that are known; it ends when no more are applied
+	applied func(before, after *state)      // called after every batch; nil, or set before the first
+	due     func(*state) (event.Time, bool) // the cut to move to, while a server starts; nil afterwards; mu guards it
+	refused sync.Map                        // last sequences of batches with a known id, until their sender knows
 }
 
 // epoch is a past of selected events. When the cut moves, or events are removed, another epoch takes over, and this one
@@ -179,11 +180,36 @@ func (e *engine) apply(b eventlog.Batch) error {
 			eventlog.ErrDamaged, b.Last-uint64(len(b.Events))+1, b.Last, err)
 	}
 	after := ep.advance(b.Last, time.Now())
+	if e.due != nil {
+		if cut, move := e.due(after); move {
+			e.cutAt(cut)
+		}
+	}
 	e.tail.Advance(b.Last)
 	if e.applied != nil {
 		e.applied(before, after)
 	}
 	return nil
+}
+
+// cutAt begins another epoch with the events after a cut. It is called with mu held, before there are models.
+func (e *engine) cutAt(cut event.Time) {
+	was := e.now()
+	which := was.epoch.selection
+	which.cut = cut
+	ep := newEpoch(e.set, which, was.Last, was.at)
+	ep.takeFrom(was, was.Known())
+	e.epoch.Store(ep)
+	e.keepIDs()
+}
+
+// keepIDs forgets ids of events that are not known any more.
+func (e *engine) keepIDs() {
+	now := e.now()
+	e.ids.keep(func(sequence uint64) bool {
+		_, known := now.places.find(sequence, now.Len()-now.Known())
+		return known
+	})
 }
 
 // advance makes the past, as it is now, the latest state of the epoch.

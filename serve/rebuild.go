@@ -98,11 +98,7 @@ func (s *Server) takeOver(ep *epoch, current, previous *generation, take func())
 	take()
 	fewer := s.engine.now().Len() - ep.now().Len()
 	s.engine.epoch.Store(ep)
-	now := ep.now()
-	s.engine.ids.keep(func(sequence uint64) bool {
-		_, known := now.places.find(sequence, now.Len()-now.Known())
-		return known
-	})
+	s.engine.keepIDs()
 	old := s.models.current.Swap(current)
 	s.engine.mu.Unlock()
 	s.snapshotter.mu.Unlock()

@@ -79,6 +79,39 @@ func (k *retainer) next() (event.Time, bool) {
 	return min(want, from+k.step), true
 }
 
+// catchUp says which cut is due while a server reads the log at its start. A log may have many times the events of a
+// period: they are dropped on the way, whenever those that are known have doubled, and not by many moves afterwards.
+func (k *retainer) catchUp() func(*state) (event.Time, bool) {
+	const least = 1 << 16
+	enough := max(least, 2*k.server.engine.now().Len())
+	return func(at *state) (event.Time, bool) {
+		if at.Len() < enough {
+			return 0, false
+		}
+		want := k.target(at.PastView.Last())
+		left := 0
+		for _, t := range at.Events().Time {
+			if t >= want {
+				left++
+			}
+		}
+		enough = max(least, k.server.options.Set.Log.Len()/4, 2*left)
+		return want, want > at.epoch.cut && left < at.Len()
+	}
+}
+
+// caughtUp moves the cut to where it belongs after the log was read, if that is more than the one step that is made in
+// the background.
+func (k *retainer) caughtUp() {
+	e := k.server.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.due = nil
+	if cut, due := k.next(); due && cut < k.target(e.now().PastView.Last()) {
+		e.cutAt(k.target(e.now().PastView.Last()))
+	}
+}
+
 // watch moves the cut whenever it is due, until ctx ends.
 func (k *retainer) watch(ctx context.Context) {
 	if k.Period <= 0 || k.manual {

@@ -133,8 +133,12 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 		}
 	}
 	s.tell("reading the event log")
+	cut := s.engine.now().epoch.cut
 	if err := s.follow(ctx, background); err != nil {
 		return nil, err
+	}
+	if s.engine.now().epoch.cut != cut {
+		kept = nil // the memory is of other events
 	}
 	s.tell("loading the model")
 	s.begun = s.engine.now().Last
@@ -174,9 +178,15 @@ func (s *Server) follow(ctx, background context.Context) error {
 		return fmt.Errorf("the snapshot ends with sequence %d, the event log with %d: they do not belong together; "+
 			"remove the snapshot %s to start from the log", at, want, s.options.Snapshots.File)
 	}
+	if s.retainer.Period > 0 {
+		s.engine.due = s.retainer.catchUp()
+	}
 	s.done.Go(func() { s.engine.follow(background, s.log) })
 	if err := s.engine.wait(ctx, want); err != nil {
 		return fmt.Errorf("read the event log: %w", err)
+	}
+	if s.retainer.Period > 0 {
+		s.retainer.caughtUp()
 	}
 	return nil
 }

@@ -1,0 +1,61 @@
+package serve
+
+import (
+	"testing"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/eventlog"
+	"github.com/dygmamba/dygmamba/eventlog/embedded"
+)
+
+// A server that reads a log of many periods at its start keeps the events of about one of them on the way, and begins
+// with the cut that belongs to the latest event: a start fits where the server had room before.
+func TestRetentionAtTheStart(t *testing.T) {
+	const periods, each = 30, 10_000 // events of a period
+	w := newWorld(t, dygmamba.DefaultModel)
+	log, err := embedded.Open(t.TempDir(), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { log.Close() })
+	first, period := w.latest(w.early.Log.Len()), 1e6
+	var batches []eventlog.Batch
+	for n := 0; n < periods*each; {
+		b := eventlog.Batch{}
+		for range 1000 {
+			n++
+			e := w.event(w.early.Log.Len() + n%(w.whole.Log.Len()-w.early.Log.Len()))
+			e.Time = first + float64(n)*period/each
+			b.Events = append(b.Events, e)
+		}
+		b.Last = uint64(n)
+		batches = append(batches, b)
+		if _, err := log.Append(t.Context(), "", b.Events); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	e := newEngine(w.early, log)
+	k := newRetainer(&Server{options: Options{Set: w.early}, engine: e}, Retention{Period: period})
+	e.due = k.catchUp()
+	most := 0
+	for _, b := range batches {
+		if err := e.apply(b); err != nil {
+			t.Fatal(err)
+		}
+		most = max(most, e.now().Len())
+	}
+	k.caughtUp()
+	want := k.target(first + periods*period)
+	if limit := 1<<16 + 1000; most > limit || e.now().epoch.cut != want || e.now().Len() > each*12/10 {
+		t.Errorf("%d events were known at a time, want at most %d; the cut is %v, want %v; %d events remain", most, limit,
+			e.now().epoch.cut, want, e.now().Len())
+	}
+
+	start := func(o *Options) { o.Log, o.Retain = log, Retention{Period: period, manual: true} }
+	s := w.server(t, start)
+	if got := s.engine.now(); got.epoch.cut != want || got.Last != periods*each || got.Len() != e.now().Len() {
+		t.Errorf("the server begins with the cut %v and %d of %d events, want %v", got.epoch.cut, got.Len(), got.Last, want)
+	}
+	ask[scoresDoc](t, s, "POST", "/v1/score", `{"queries": [{"src": 1, "dst": 2}]}`)
+}
