@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -39,7 +38,7 @@ type soakLoad struct {
 	scores   []soakTime
 	rankings []soakTime
 	ingests  []soakTime
-	receipts []client.Receipt
+	receipts []soakReceipt
 	pending  map[int64]bool // requests with events that were not acknowledged
 	newest   uint64
 	failed   []soakFailure
@@ -51,6 +50,13 @@ type soakLoad struct {
 type soakTime struct {
 	at   float64
 	took time.Duration
+}
+
+// soakReceipt is what a server acknowledged, and how to make the events of that request again.
+type soakReceipt struct {
+	client.Receipt
+	number int64
+	now    float64
 }
 
 type soakFailure struct {
@@ -123,7 +129,8 @@ var errSoakAway = errors.New("no server answers")
 // ingest adds a request of events, and asks one of the servers about them.
 func (l *soakLoad) ingest(ctx context.Context, due time.Time) error {
 	number := l.number.Add(1)
-	events := l.batch(number, l.base+time.Since(l.began).Seconds())
+	now := l.base + time.Since(l.began).Seconds()
+	events := l.batch(number, now)
 	l.mu.Lock()
 	l.pending[number] = true
 	l.mu.Unlock()
@@ -139,7 +146,7 @@ func (l *soakLoad) ingest(ctx context.Context, due time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.pending, number)
-	l.receipts = append(l.receipts, got)
+	l.receipts = append(l.receipts, soakReceipt{got, number, now})
 	l.ingests = append(l.ingests, took)
 	l.newest = max(l.newest, got.Last)
 	return nil
@@ -258,29 +265,6 @@ func (l *soakLoad) run(ctx context.Context, perSecond float64) {
 		})
 	}
 	group.Wait()
-}
-
-// finish sees to it that all requests with events were acknowledged.
-func (l *soakLoad) finish(t *testing.T) {
-	if len(l.pending) > 0 {
-		t.Errorf("%d requests with events were never acknowledged", len(l.pending))
-	}
-}
-
-// sequences is the last sequence, when the receipts say that every event has one of its own.
-func (l *soakLoad) sequences(r *soakReport) uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	slices.SortFunc(l.receipts, func(a, b client.Receipt) int { return int(a.Last) - int(b.Last) })
-	var last uint64
-	for _, got := range l.receipts {
-		if got.Accepted != soakEvents || got.Last-uint64(got.Accepted) != last {
-			r.problem("a receipt says %d events up to %d, the one before ends at %d", got.Accepted, got.Last, last)
-			break
-		}
-		last = got.Last
-	}
-	return last
 }
 
 // line is where the load stands.

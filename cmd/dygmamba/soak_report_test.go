@@ -21,8 +21,8 @@ type soakReport struct {
 	Retain     float64 `json:"retain_s"`
 	CPUs       int     `json:"cpus"`
 	Throughput float64 `json:"throughput_rounds_per_s"` // that the servers answer at most
+	Reached    float64 `json:"load_rounds_per_s"`       // that they were sent and answered: about half of it
 	Round      string  `json:"round"`
-	Load       float64 `json:"load_average"` // of the machine at the end, over 15 minutes
 
 	Events     int          `json:"events"`
 	Scores     int          `json:"scores"`
@@ -38,8 +38,22 @@ type soakReport struct {
 	Minutes    []soakMinute `json:"minutes"` // or sixths of a short run
 	MemoryThen float64      `json:"memory_second_sixth_mib"`
 	MemoryLast float64      `json:"memory_last_sixth_mib"`
-	State      string       `json:"state"` // of all servers, and of one that read the stream afterwards
+	MemoryMost float64      `json:"memory_most_mib"` // of one server at any time
+	Checks     []string     `json:"checks"`          // what was done after the load, and what it found
 	Problems   []string     `json:"problems"`
+}
+
+// soakSeen is what was noted during a soak.
+type soakSeen struct {
+	kills    []soakSpan
+	memory   []soakMemory
+	reloads  int
+	scores   []soakTime
+	rankings []soakTime
+	ingests  []soakTime
+	failed   []soakFailure
+	stale    []string
+	behind   int
 }
 
 type soakLatency struct {
@@ -57,13 +71,16 @@ type soakMinute struct {
 	All    soakLatency `json:"score_with_kills"`
 	Memory float64     `json:"memory_mib"`
 	Known  float64     `json:"events_known"`
+	Load   float64     `json:"load_average"` // of the machine, over a minute
 }
 
-// soakMemory is the resident memory of the servers, the median of those that run, and the events they know.
-type soakMemory struct{ at, bytes, known float64 }
+// soakMemory is the resident memory of the servers, the median of those that run and the most, and the events they
+// know. Load is the number of processes of the machine that want to run.
+type soakMemory struct{ at, bytes, most, known, load float64 }
 
 func newSoakReport(d, retain time.Duration) soakReport {
-	return soakReport{Seconds: d.Seconds(), Retain: retain.Seconds(), CPUs: runtime.NumCPU(), Problems: []string{},
+	return soakReport{Seconds: d.Seconds(), Retain: retain.Seconds(), CPUs: runtime.NumCPU(),
+		Problems: []string{}, Checks: []string{},
 		Round: fmt.Sprintf("%d events, %d scores, %.1f rankings", soakEvents, soakScores, 1.0/soakRank)}
 }
 
@@ -72,27 +89,37 @@ func (r *soakReport) problem(format string, args ...any) {
 }
 
 // finish computes the figures and says what is wrong with them.
-func (r *soakReport) finish(s *soak) {
-	l := s.load
-	r.Events, r.Scores, r.Rankings = soakEvents*len(l.receipts), len(l.scores), len(l.rankings)
-	r.Reloads, r.Kills, r.Behind = s.reloads, s.kills, l.behind
+func (r *soakReport) finish(s soakSeen) {
+	r.Events, r.Scores, r.Rankings = soakEvents*len(s.ingests), len(s.scores), len(s.rankings)
+	r.Reloads, r.Kills, r.Behind = s.reloads, s.kills, s.behind
+	r.Reached = float64(len(s.ingests)) / r.Seconds
 	r.failures(s)
+	r.latencies(s)
 	sixth := r.Seconds / 6
-	quiet := slices.DeleteFunc(slices.Clone(l.scores), func(x soakTime) bool { return s.killing(x.at, x.took) })
+	r.MemoryThen, r.MemoryLast = s.mean(sixth, 2*sixth).bytes, s.mean(5*sixth, r.Seconds).bytes
+	for _, m := range s.memory {
+		r.MemoryMost = max(r.MemoryMost, m.most/(1<<20))
+	}
+	r.judge(s)
+}
+
+// latencies computes those of the first and the last sixth, and of each minute.
+func (r *soakReport) latencies(s soakSeen) {
+	sixth := r.Seconds / 6
+	quiet := slices.DeleteFunc(slices.Clone(s.scores), func(x soakTime) bool { return s.killing(x.at, x.took) })
 	r.First, r.Last = within(quiet, 0, sixth), within(quiet, 5*sixth, r.Seconds)
 	step := min(60, sixth)
 	for from := 0.0; from < r.Seconds-1; from += step {
-		m := soakMinute{From: from, Score: within(quiet, from, from+step), All: within(l.scores, from, from+step),
-			Rank: within(l.rankings, from, from+step), Ingest: within(l.ingests, from, from+step)}
-		m.Memory, m.Known = s.meanMemory(from, from+step)
-		r.Minutes = append(r.Minutes, m)
+		mean := s.mean(from, from+step)
+		r.Minutes = append(r.Minutes, soakMinute{From: from, Score: within(quiet, from, from+step),
+			All: within(s.scores, from, from+step), Rank: within(s.rankings, from, from+step),
+			Ingest: within(s.ingests, from, from+step), Memory: mean.bytes, Known: mean.known, Load: mean.load})
 	}
-	r.MemoryThen, _ = s.meanMemory(sixth, 2*sixth)
-	r.MemoryLast, _ = s.meanMemory(5*sixth, r.Seconds)
-	if raw, err := os.ReadFile("/proc/loadavg"); err == nil {
-		fmt.Sscan(strings.Fields(string(raw))[2], &r.Load)
-	}
-	for _, text := range l.stale {
+}
+
+// judge notes what is not as it should be.
+func (r *soakReport) judge(s soakSeen) {
+	for _, text := range s.stale {
 		r.problem("%s", text)
 	}
 	switch {
@@ -107,10 +134,13 @@ func (r *soakReport) finish(s *soak) {
 	if r.Reloads == 0 || len(r.Kills) < 5 {
 		r.problem("%d reloads and %d kills", r.Reloads, len(r.Kills))
 	}
+	if r.Reached < 0.45*r.Throughput {
+		r.problem("%.1f rounds/s were answered, want half of %.1f", r.Reached, r.Throughput)
+	}
 }
 
-func (r *soakReport) failures(s *soak) {
-	for _, f := range s.load.failed {
+func (r *soakReport) failures(s soakSeen) {
+	for _, f := range s.failed {
 		r.Failed++
 		if !s.killing(f.at, 0) {
 			r.FailedElse++
@@ -122,8 +152,22 @@ func (r *soakReport) failures(s *soak) {
 }
 
 // killing says whether a request falls into the time around a kill.
-func (s *soak) killing(at float64, took time.Duration) bool {
+func (s soakSeen) killing(at float64, took time.Duration) bool {
 	return slices.ContainsFunc(s.kills, func(k soakSpan) bool { return at <= k.To && at+took.Seconds() >= k.From })
+}
+
+// mean is that of the servers' memory in MiB, of the events that they know, and of the load in a span of time.
+func (s soakSeen) mean(from, to float64) (sum soakMemory) {
+	n := 0.0
+	for _, m := range s.memory {
+		if m.at >= from && m.at < to {
+			sum.bytes, sum.known, sum.load, n = sum.bytes+m.bytes/(1<<20), sum.known+m.known, sum.load+m.load, n+1
+		}
+	}
+	if n == 0 {
+		return soakMemory{}
+	}
+	return soakMemory{bytes: sum.bytes / n, known: sum.known / n, load: sum.load / n}
 }
 
 func within(list []soakTime, from, to float64) soakLatency {
@@ -157,24 +201,19 @@ func (s *soak) watch(ctx context.Context, every time.Duration) {
 			slices.Sort(bytes)
 			slices.Sort(known)
 			s.mu.Lock()
-			s.memory = append(s.memory, soakMemory{s.since(), bytes[len(bytes)/2], known[len(known)/2]})
+			s.memory = append(s.memory, soakMemory{s.since(), bytes[len(bytes)/2], bytes[len(bytes)-1],
+				known[len(known)/2], loadAverage()})
 			s.mu.Unlock()
 		}
 	}
 }
 
-// meanMemory is the mean of the servers' memory in MiB, and of the events that they know, in a span of time.
-func (s *soak) meanMemory(from, to float64) (mib, known float64) {
-	n := 0.0
-	for _, m := range s.memory {
-		if m.at >= from && m.at < to {
-			mib, known, n = mib+m.bytes/(1<<20), known+m.known, n+1
-		}
+// loadAverage is the machine's, over a minute.
+func loadAverage() (load float64) {
+	if raw, err := os.ReadFile("/proc/loadavg"); err == nil {
+		fmt.Sscan(string(raw), &load)
 	}
-	if n == 0 {
-		return 0, 0
-	}
-	return mib / n, known / n
+	return load
 }
 
 // resident is the resident memory of a process in bytes.
@@ -221,11 +260,11 @@ func (r *soakReport) save(t *testing.T) []byte {
 	t.Helper()
 	raw, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
 	if out := os.Getenv("DYGMAMBA_SOAK_OUT"); out != "" {
 		if err := os.WriteFile(out, append(raw, '\n'), 0o644); err != nil {
-			t.Fatal(err)
+			t.Error(err)
 		}
 	}
 	return raw

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -39,9 +40,9 @@ func TestSoak(t *testing.T) {
 	s.disturb(t, d)
 	stop()
 	group.Wait()
-	s.load.finish(t)
-	s.settle(t)
-	s.report.finish(s)
+	s.report.finish(s.seen())
+	s.report.save(t) // before anything else can fail
+	s.check(t)
 	t.Logf("%s", s.report.save(t))
 	for _, problem := range s.report.Problems {
 		t.Error(problem)
@@ -136,28 +137,39 @@ func (s *soak) disturb(t *testing.T, d time.Duration) {
 			b.Start(t)
 			s.brokers.AwaitWhole(t, "soak")
 		}
+		took := s.since() - span.From
+		s.interim(t, span) // now, as scores are not counted: this takes a processor for a moment
 		time.Sleep(soakSettle)
 		span.To = s.since()
 		s.mu.Lock()
 		s.kills = append(s.kills, span)
 		s.mu.Unlock()
-		t.Logf("%6.1f s: killed %s, all as before after %.1f s; %s", span.From, span.What, span.To-span.From,
-			s.load.line())
-		s.interim(t)
+		t.Logf("%6.1f s: killed %s, back after %.1f s; %s", span.From, span.What, took, s.load.line())
 	}
 }
 
-// interim writes the figures so far: a soak that is ended early is not lost.
-func (s *soak) interim(t *testing.T) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.load.mu.Lock()
-	defer s.load.mu.Unlock()
+// interim writes the figures so far, with a kill that is not over: a soak that is ended early is not lost.
+func (s *soak) interim(t *testing.T, now soakSpan) {
+	seen := s.seen()
+	now.To = s.since()
+	seen.kills = append(seen.kills, now)
 	r := s.report
 	r.Problems = []string{"not finished"}
 	r.Seconds = s.since()
-	r.finish(s)
+	r.finish(seen)
 	r.save(t)
+}
+
+// seen is a copy of all that was noted so far: nobody waits while figures are made of it.
+func (s *soak) seen() soakSeen {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.load
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return soakSeen{kills: slices.Clone(s.kills), memory: slices.Clone(s.memory), reloads: s.reloads,
+		scores: slices.Clone(l.scores), rankings: slices.Clone(l.rankings), ingests: slices.Clone(l.ingests),
+		failed: slices.Clone(l.failed), stale: slices.Clone(l.stale), behind: l.behind}
 }
 
 // reload loads the checkpoint of one server after another again.
@@ -173,57 +185,6 @@ func (s *soak) reload(ctx context.Context, every time.Duration) {
 			s.mu.Unlock()
 		}
 	}
-}
-
-// settle waits until all servers know all events with the same cut, and compares them with each other and with a server
-// that reads the stream from its beginning.
-func (s *soak) settle(t *testing.T) {
-	fresh := &soakReplica{args: append([]string{}, s.replicas[0].args...)}
-	fresh.args[5] = t.TempDir() // of --store
-	s.start(t, fresh)
-	defer func() { fresh.cmd.Process.Kill(); fresh.cmd.Wait() }()
-	var first string
-	for i, r := range append(s.replicas[:], fresh) {
-		state := s.finalState(t, r)
-		if i == 0 {
-			first = state
-		} else if state != first {
-			s.report.problem("server %d of 4 ends with %s, the first one with %s", i+1, state, first)
-		}
-	}
-	s.report.State = first
-}
-
-// finalState is what a server knows when its cut moves no more, and a few of its answers.
-func (s *soak) finalState(t *testing.T, r *soakReplica) string {
-	t.Helper()
-	c := r.client(time.Minute)
-	want := s.load.sequences(&s.report)
-	cut, same := 0.0, time.Now()
-	for began := time.Now(); time.Since(same) < 5*time.Second; time.Sleep(200 * time.Millisecond) {
-		doc, err := soakStatus(t.Context(), c.URL)
-		if err != nil || doc.Last != want || doc.Retention.Moving || doc.Retention.Cut != cut {
-			same, cut = time.Now(), doc.Retention.Cut
-		}
-		if time.Since(began) > 3*time.Minute {
-			s.report.problem("a server knows %d of %d events, moving its cut: %v, %v", doc.Last, want,
-				doc.Retention.Moving, err)
-			return "nothing final"
-		}
-	}
-	state, err := c.State(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := fmt.Sprintf("cut %v, %d events, sha256 %s, scores", cut, state.Came, state.SHA256)
-	for i := range 5 {
-		answer, err := c.Score(t.Context(), client.Query{Src: fmt.Sprint(1 + i), Dst: fmt.Sprint(1000 + i)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		text += fmt.Sprint(" ", answer.Scores[0].Logit)
-	}
-	return text
 }
 
 func pause(ctx context.Context, d time.Duration) bool {
