@@ -237,10 +237,8 @@ func (e *engine) ingest(ctx context.Context, key string, events []eventlog.Event
 	release, taken := e.ids.reserve(events)
 	defer release()
 	if taken >= 0 {
-		if key != "" { // the same request may have brought them
-			if r, err = e.log.Append(ctx, key, nil); err != nil || r.Again {
-				return r, err
-			}
+		if r, err = e.given(ctx, key); err != nil || r.Again { // the same request may have brought them
+			return r, err
 		}
 		return r, errIDTaken(events[taken].ID)
 	}
@@ -258,6 +256,14 @@ func (e *engine) ingest(ctx context.Context, key string, events []eventlog.Event
 		return r, errors.Join(err, errIDTaken(""))
 	}
 	return r, nil
+}
+
+// given is what was answered to a key, if it is known: then Again is true.
+func (e *engine) given(ctx context.Context, key string) (eventlog.Receipt, error) {
+	if key == "" {
+		return eventlog.Receipt{}, nil
+	}
+	return e.log.Append(ctx, key, nil)
 }
 
 // errIDTaken says that an event with this id is known.

@@ -43,16 +43,16 @@ func (s *Server) take(r *http.Request, key string, b *body, lines int) (receipt 
 	if err != nil {
 		return receipt, err
 	}
-	if known, most := s.engine.names().count(), s.limits().Nodes; known > most {
-		return receipt, fail("full", "%d nodes are known, more than the limit of %d", known, most)
+	if why := s.full(len(events)); why != nil {
+		if receipt, err = s.engine.given(r.Context(), bound); err != nil || !receipt.Again {
+			return receipt, why
+		}
+	} else {
+		kept := tracePart(r.Context(), "append to the log and apply")
+		receipt, err = s.engine.ingest(r.Context(), bound, events)
+		kept()
+		s.health.ingested(err)
 	}
-	if err := s.room.refuse(len(events)); err != nil {
-		return receipt, err
-	}
-	kept := tracePart(r.Context(), "append to the log and apply")
-	receipt, err = s.engine.ingest(r.Context(), bound, events)
-	kept()
-	s.health.ingested(err)
 	switch {
 	case err != nil:
 		return receipt, err
@@ -64,6 +64,14 @@ func (s *Server) take(r *http.Request, key string, b *body, lines int) (receipt 
 		s.metrics.events.Add(float64(receipt.Accepted))
 	}
 	return receipt, nil
+}
+
+// full says why there is no room for more events, nil if there is.
+func (s *Server) full(events int) error {
+	if known, most := s.engine.names().count(), s.limits().Nodes; known > most {
+		return fail("full", "%d nodes are known, more than the limit of %d", known, most)
+	}
+	return s.room.refuse(events)
 }
 
 const maxKey = 200 // bytes of an idempotency key
