@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"sync"
 	"time"
@@ -122,13 +123,35 @@ func (k *retainer) watch(ctx context.Context) {
 		if pause = time.Second; !due {
 			continue
 		}
-		if err := k.move(ctx, cut); err == nil {
+		err := k.fits()
+		if err == nil {
+			err = k.move(ctx, cut)
+			k.server.room.collected() // the state before the move is not in use any more
+		}
+		if err == nil {
 			pause = 0
 		} else if ctx.Err() == nil {
 			k.server.log.Error("could not drop old events: " + err.Error())
 			pause = time.Minute
 		}
 	}
+}
+
+// fits says why a later cut cannot be prepared beside the present state, nil if it can. A start needs no such room.
+func (k *retainer) fits() error {
+	u := k.server.room.collected()
+	if u.limit > 0 && float64(u.live) > maxMoved*float64(u.limit) {
+		return fmt.Errorf("%d MiB of the memory limit of %d MiB are in use, and this needs as much again; restart the "+
+			"server, with a shorter --retain or more memory", u.live>>20, u.limit>>20)
+	}
+	return nil
+}
+
+// resting says that old events are to be dropped, and none are being dropped now.
+func (k *retainer) resting() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.Period > 0 && !k.moving
 }
 
 // move makes the server one whose data begin at a cut.

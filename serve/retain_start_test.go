@@ -2,6 +2,7 @@ package serve
 
 import (
 	"testing"
+	"time"
 
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/eventlog"
@@ -58,4 +59,48 @@ func TestRetentionAtTheStart(t *testing.T) {
 		t.Errorf("the server begins with the cut %v and %d of %d events, want %v", got.epoch.cut, got.Len(), got.Last, want)
 	}
 	ask[scoresDoc](t, s, "POST", "/v1/score", `{"queries": [{"src": 1, "dst": 2}]}`)
+}
+
+// A server that drops old events refuses new ones while there is still room for a second state beside the present one,
+// and prepares no later cut for which there is none.
+func TestRetentionFitsInMemory(t *testing.T) {
+	w := newWorld(t, dygmamba.DefaultModel)
+	half, n := w.early.Log.Len(), w.whole.Log.Len()
+	used := usage{live: 36, limit: 100}
+	for _, retain := range []float64{0, 1e12} {
+		s := w.server(t, func(o *Options) { o.Retain = Retention{Period: retain, manual: true} })
+		s.room.look = func() usage { return used }
+		used.live = 36
+		s.room.at = time.Time{}
+		want := map[bool]int{true: 507, false: 200}
+		if r := call(s.Handler(), "POST", "/v1/events", w.body(half, half+1)); r.Code != want[retain > 0] {
+			t.Errorf("--retain %v: %d %s", retain, r.Code, r.Body)
+		}
+		s.retainer.note(func() { s.retainer.moving = true })
+		if r := call(s.Handler(), "POST", "/v1/events", w.body(half, half+1)); r.Code != 200 {
+			t.Errorf("while old events are dropped: %d %s", r.Code, r.Body)
+		}
+		s.retainer.note(func() { s.retainer.moving = false })
+		for live, fits := range map[int64]bool{40: true, 48: false} {
+			if used.live = live; (s.retainer.fits() == nil) != fits {
+				t.Errorf("%d of 100 in use: %v", live, s.retainer.fits())
+			}
+		}
+	}
+	used = usage{live: 48, limit: 100}
+	s := w.server(t, func(o *Options) {
+		o.Retain.Period = (w.latest(n) - w.whole.Log.At(0).Time) / 3
+		o.Log = eventlog.NewMemory()
+	})
+	s.room.look = func() usage { return used }
+	before := s.engine.now().epoch
+	for i := half; i < n; i++ { // not by a request: it would be refused
+		if _, err := s.engine.ingest(t.Context(), "", []eventlog.Event{w.event(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(1500 * time.Millisecond)
+	if s.engine.now().epoch != before {
+		t.Error("the cut moved though there is no room")
+	}
 }

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"math"
+	"runtime"
 	"runtime/debug"
 	samples "runtime/metrics"
 	"sync"
@@ -31,6 +32,7 @@ type usage struct {
 const (
 	// Columns grow by copying, and a snapshot, a later cut or another model needs room beside what is there.
 	maxLive  = 0.7
+	maxMoved = 0.47 // with which a later cut may still be prepared: for a moment it needs as much again
 	minFree  = 32 << 20
 	lookTime = 500 * time.Millisecond // between two looks
 )
@@ -68,14 +70,18 @@ func (r *room) refuse(events int) error {
 			"--retain drops old ones", known, events, most)
 	}
 	u := r.usage()
-	err := u.full()
+	err := u.full(r.server.retainer.resting())
 	r.tell(err)
 	return err
 }
 
-// full says why no more memory should be used, nil if it may.
-func (u usage) full() error {
+// full says why no more memory should be used, nil if it may. A server that drops old events and does not do so just now
+// must have room for as much again: it prepares a later cut beside what is there.
+func (u usage) full(twice bool) error {
 	switch {
+	case u.limit > 0 && twice && float64(u.live) > maxLive/2*float64(u.limit):
+		return fail("memory_full", "%d MiB of memory are in use, more than 35 %% of the limit of %d MiB, and dropping "+
+			"old events needs as much again; want a shorter --retain, or more memory", u.live>>20, u.limit>>20)
 	case u.limit > 0 && float64(u.live) > maxLive*float64(u.limit):
 		return fail("memory_full", "%d MiB of memory are in use, more than 70 %% of the limit of %d MiB; --retain "+
 			"drops old events", u.live>>20, u.limit>>20)
@@ -83,6 +89,15 @@ func (u usage) full() error {
 		return fail("memory_full", "%d MiB of memory are free, want at least %d MiB", u.free>>20, minFree>>20)
 	}
 	return nil
+}
+
+// collected is the usage right after a garbage collection, which what was dropped does not count in.
+func (r *room) collected() usage {
+	runtime.GC()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.used, r.at = r.look(), time.Now()
+	return r.used
 }
 
 // tell writes a line when memory is full, and when it is not any more.

@@ -43,6 +43,7 @@ class Event:
     label: Optional[float] = None
     features: Optional[Sequence[float]] = None
     kind: Optional[str] = None
+    id: Optional[str] = None  # by which it can be retracted; unique among the events of a token
     columns: Optional[Mapping[str, Any]] = None  # values of all feature columns by their imported names
 
     def document(self) -> Dict[str, Any]:
@@ -53,6 +54,8 @@ class Event:
             doc["features"] = [float(x) for x in self.features]
         if self.kind is not None:
             doc["kind"] = self.kind
+        if self.id is not None:
+            doc["id"] = self.id
         if self.columns is not None:
             doc["columns"] = {name: _plain(value) for name, value in self.columns.items()}
         return doc

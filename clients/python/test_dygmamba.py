@@ -39,6 +39,17 @@ class TestClient(unittest.TestCase):
         self.assertEqual(receipt.accepted, 2500)
         self.assertEqual(c.ingest(events, key="many", batch=1000), receipt)
 
+    def test_corrections(self) -> None:
+        c = self.client
+        c.ingest([Event("u3", "v4", 6e6, id="python-1"), {"src": "u3", "dst": "v5", "time": 6e6 + 1}])
+        self.assertEqual(c.retract(ids=["python-1"]), 1)
+        with self.assertRaises(Error) as caught:
+            c.retract(ids=["python-1"])
+        self.assertEqual(caught.exception.status, 404)
+        receipt = c.ingest([Event("somebody", "v5", 6e6 + 2)])
+        self.assertEqual(c.retract(sequences=[receipt.last - 1]), 1)
+        self.assertEqual(c.forget("somebody"), 1)
+
     def test_errors(self) -> None:
         with self.assertRaises(Error) as caught:
             self.client.ingest([{"src": "u1", "dst": "v2"}])

@@ -247,16 +247,7 @@ func (s *serving) start(ctx context.Context, a *app, o serve.Options) (_ *starte
 	}
 	closers = append(closers, func() { opened.close() })
 	o.Set, o.Checkpoint, o.Load = opened.set, opened.files[0], opened.load
-	if s.retain != "" {
-		p, err := parsePeriod("--retain", s.retain)
-		if err == nil {
-			o.Retain.Period, err = p.in(opened.set)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if o.MaxAhead, err = s.maxAhead(opened.set); err != nil {
+	if o.Retain.Period, o.MaxAhead, err = s.periods(opened.set); err != nil {
 		return nil, err
 	}
 	o.Phase("opening the event log")
@@ -375,6 +366,21 @@ func (s *serving) reconfigure(a *app, server *serve.Server, port *serve.Listener
 	return nil
 }
 
+// periods are --retain and --max-ahead in the unit of a data set's times; 0: none.
+func (s *serving) periods(set *dataset.Set) (retain, ahead float64, err error) {
+	if s.retain != "" {
+		p, err := parsePeriod("--retain", s.retain)
+		if err == nil {
+			retain, err = p.in(set)
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+	ahead, err = s.maxAhead(set)
+	return retain, ahead, err
+}
+
 // tryOut checks all that a start needs, without starting.
 func (s *serving) tryOut(ctx context.Context, a *app) error {
 	if err := s.listen.Check(); err != nil {
@@ -385,6 +391,9 @@ func (s *serving) tryOut(ctx context.Context, a *app) error {
 		return err
 	}
 	defer opened.close()
+	if _, _, err := s.periods(opened.set); err != nil {
+		return err
+	}
 	if s.store != "" {
 		if _, err := os.Stat(s.store); err == nil {
 			if _, err := os.ReadDir(s.store); err != nil {

@@ -64,6 +64,9 @@ func TestServeCheck(t *testing.T) {
 	program(t, "serve", "--run", w.run, "--data", w.data, "--check", "--tls-cert", "none", "--tls-key", "none").
 		want(t, exitBadInput, "TLS certificate")
 	program(t, "serve", "--run", "none", "--check").want(t, exitBadInput)
+	for _, flag := range []string{"--retain", "--max-ahead"} { // times of this set have no unit
+		program(t, "serve", "--run", w.run, "--data", w.data, "--check", flag, "90d").want(t, exitUsage, flag)
+	}
 }
 
 // SIGHUP reads tokens and limits again.
