@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -75,6 +76,10 @@ func TestRetentionFitsInMemory(t *testing.T) {
 		want := map[bool]int{true: 507, false: 200}
 		if r := call(s.Handler(), "POST", "/v1/events", w.body(half, half+1)); r.Code != want[retain > 0] {
 			t.Errorf("--retain %v: %d %s", retain, r.Code, r.Body)
+		}
+		refusal := map[bool]string{true: "_bytes 35", false: "_bytes 70"}[retain > 0]
+		if text := call(s.Handler(), "GET", "/metrics", "").Body.String(); !strings.Contains(text, "_refusal"+refusal) {
+			t.Errorf("--retain %v: no gauge %s", retain, refusal)
 		}
 		s.retainer.note(func() { s.retainer.moving = true })
 		if r := call(s.Handler(), "POST", "/v1/events", w.body(half, half+1)); r.Code != 200 {

@@ -91,6 +91,14 @@ func (u usage) full(twice bool) error {
 	return nil
 }
 
+// refusal is the live memory above which events are refused between two moves of the cut.
+func (r *room) refusal() float64 {
+	if r.server.retainer.Period > 0 {
+		return maxLive / 2 * float64(r.usage().limit)
+	}
+	return maxLive * float64(r.usage().limit)
+}
+
 // collected is the usage right after a garbage collection, which what was dropped does not count in.
 func (r *room) collected() usage {
 	runtime.GC()
