@@ -32,7 +32,7 @@ type TrainOptions struct {
 	Order    protocol.Order // for a model that remembers; "": the preset's
 	Spec     *model.Spec    // the whole configuration, as NewSpec makes it, instead of Preset, Settings and Order
 
-	// Task is link prediction ("" too), node classification or next. Node classification trains a classifier of labels
+	// Task is link prediction ("" too), node classification, next or regression. Node classification trains a classifier of labels
 	// on what a model says that was trained on links: Backbone is the directory of that training, with the same seeds.
 	// "" trains it first, in "link" below Dir. Next is for countnet, which can learn nothing else, and for all models
 	// that embed pairs.
@@ -117,12 +117,20 @@ func Train(ctx context.Context, o TrainOptions) (run.Summary, error) {
 	if o.FitAll {
 		return o.fitAll(ctx, factory)
 	}
+	if err := o.nameClasses(); err != nil {
+		return run.Summary{}, err
+	}
 	proto, err := o.protocol(ctx)
 	if err != nil {
 		return run.Summary{}, o.inTime(ctx, err)
 	}
+	if o.Task == protocol.Regression {
+		if proto, err = o.takeTarget(proto); err != nil {
+			return run.Summary{}, err
+		}
+	}
 	if o.Task == protocol.NodeClassification {
-		if err := cmp.Or(o.fitsTask(), eval.CheckLabels(o.Set)); err != nil {
+		if err := o.fitsTask(); err != nil {
 			return run.Summary{}, err
 		}
 		done, err := o.prepareBackbone(ctx)
@@ -254,7 +262,7 @@ func (o *TrainOptions) options() eval.Options {
 	return eval.Options{
 		Task: o.Task, BatchSize: o.Spec.Training.BatchSize, Threads: o.Threads, Order: o.Spec.Order,
 		Shares: o.Spec.Training.Negatives, LinkSplit: o.Spec.LinkSplit(),
-		ByKind: o.Spec.Training.ByKind(),
+		ByKind: o.Spec.Training.ByKind(), Classes: o.Spec.Classes, Target: o.Spec.Target,
 	}
 }
 

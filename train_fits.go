@@ -138,7 +138,7 @@ func (o *TrainOptions) prepareBackbone(ctx context.Context) (done func(), err er
 	if err != nil {
 		return done, err
 	}
-	spec.Task, spec.Training = protocol.NodeClassification, o.Spec.Training
+	spec.Task, spec.Classes, spec.Training = protocol.NodeClassification, o.Spec.Classes, o.Spec.Training
 	spec.Training.Calibrate = false // that is for links
 	// the classifier's own protocol, whatever the preset says of links
 	if spec.Training.Epochs > model.Standard.Epochs {
@@ -151,6 +151,8 @@ func (o *TrainOptions) prepareBackbone(ctx context.Context) (done func(), err er
 func (o *TrainOptions) trainBackbone(ctx context.Context) (done func(), err error) {
 	first := *o
 	first.Task, first.Strategies = "", nil
+	links := *o.Spec
+	links.Classes, first.Spec = nil, &links
 	if o.MaxTime > 0 { // half of what is left; the rest is for the classifier
 		first.Began, first.MaxTime = time.Now(), time.Until(o.deadline)/2
 	}

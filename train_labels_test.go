@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -132,20 +131,6 @@ func sameBackbone(t *testing.T, links, labels string) {
 				t.Fatalf("%s moved", x.Name)
 			}
 		}
-	}
-}
-
-// TestSeveralClasses: labels of more than two values are refused before anything is trained, with what to do.
-func TestSeveralClasses(t *testing.T) {
-	log := event.NewLog(0)
-	for i := range 300 {
-		log.Append(event.Event{Src: 1, Dst: 2, Time: float64(i), Label: float32(i % 3)})
-	}
-	set := dataset.Featureless("classes", log)
-	_, err := dygmamba.Train(t.Context(),
-		dygmamba.TrainOptions{Set: set, Task: protocol.NodeClassification, Settings: narrow})
-	if !errors.Is(err, eval.ErrManyLabels) || !strings.Contains(err.Error(), "--kind") {
-		t.Errorf("%v, want %v and --kind", err, eval.ErrManyLabels)
 	}
 }
 

@@ -150,6 +150,15 @@ var (
 	JODIEBipartite = layout.JODIEBipartite
 )
 
+// Classes says which class a label is: see Set.LabelClasses.
+type Classes = data.Classes
+
+// ErrManyClasses says that labels have more values than a classifier tells apart.
+var ErrManyClasses = data.ErrManyClasses
+
+// CheckClasses says what is wrong with a list of names of classes of labels.
+func CheckClasses(names []string) error { return data.CheckClasses(names) }
+
 // ListKinds lists names of kinds of events for people, the first of them where there are many.
 func ListKinds(kinds []string) string { return data.ListKinds(kinds) }
 

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
-	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
 )
 
@@ -68,34 +66,16 @@ func (r *Result) atOnce(pos, neg []float32) {
 	r.GlobalAP, r.GlobalAUC = r.AP, r.AUC
 }
 
-// ErrManyLabels says that labels have more values than a classifier of two tells apart.
-var ErrManyLabels = errors.New("labels have more than two values")
-
-// CheckLabels refuses labels that are not of two values, before a classifier learns to tell two apart: 3 would count as
-// 1.
-func CheckLabels(set *dataset.Set) error {
-	var values []float32
-	for i, all := 0, set.Log.All(); i < all.Len() && len(values) < 3; i++ {
-		if x := all.Label(i); !slices.Contains(values, x) {
-			values = append(values, x)
-		}
-	}
-	if len(values) < 3 {
-		return nil
-	}
-	column := "COLUMN"
-	if r := set.Recipe; r != nil && r.Label != "" {
-		column = r.Label
-	}
-	return fmt.Errorf("%s: %w, such as %v, %v and %v: for several classes, import with --kind %s and train with "+
-		"--task %s", set.Name, ErrManyLabels, values[0], values[1], values[2], column, protocol.ByKind)
-}
-
-// labelled reports whether events have both labels.
-func labelled(events event.Span) bool {
+// labelled reports whether events have labels of two classes.
+func labelled(events event.Span, c *dataset.Classes) bool {
+	first := -1
 	for i := range events.Len() {
-		if (events.Label(i) != 0) != (events.Label(0) != 0) {
+		class := c.Of(events.Label(i))
+		if class >= 0 && first >= 0 && class != first {
 			return true
+		}
+		if class >= 0 {
+			first = class
 		}
 	}
 	return false

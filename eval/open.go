@@ -2,6 +2,7 @@ package eval
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 
 	"github.com/dygmamba/dygmamba/dataset"
@@ -22,8 +23,8 @@ func Open(set *dataset.Set, o Options) (*Protocol, error) {
 		}
 		return NewProtocol(split, o), nil
 	}
-	labels, cut := o.Task == protocol.NodeClassification, dataset.NewSplit
-	if labels || o.NoneHidden {
+	cut := dataset.NewSplit
+	if o.Task.OfEvents() || o.NoneHidden {
 		cut = dataset.NewLabelSplit
 	}
 	log := set.Log
@@ -34,9 +35,35 @@ func Open(set *dataset.Set, o Options) (*Protocol, error) {
 	if err != nil {
 		return nil, err
 	}
-	if labels && !labelled(split.Train.All()) {
-		return nil, fmt.Errorf("%s: %w, want some with a label that is not 0 among the first 70 %%",
-			set.Name, ErrNoLabels)
+	p := NewProtocol(split, o)
+	switch o.Task {
+	case protocol.NodeClassification:
+		return p, p.takeLabels(set)
+	case protocol.Regression:
+		return p, p.takeValues(set)
 	}
-	return NewProtocol(split, o), nil
+	return p, nil
+}
+
+// takeLabels finds out which classes labels stand for.
+func (p *Protocol) takeLabels(set *dataset.Set) (err error) {
+	if p.classes, err = set.ClassesAs(p.options.Classes); err != nil {
+		return err
+	}
+	if !labelled(p.whole.Train.All(), p.classes) {
+		return fmt.Errorf("%s: %w, want some with another label among the first 70 %%", set.Name, ErrNoLabels)
+	}
+	return nil
+}
+
+// ErrNoValues says that there is nothing to predict.
+var ErrNoValues = errors.New("events have no values")
+
+// takeValues finds the values of events.
+func (p *Protocol) takeValues(set *dataset.Set) error {
+	if set.Values == nil {
+		return fmt.Errorf("%s: %w; data import --value names their column", set.Name, ErrNoValues)
+	}
+	p.values = set.Values
+	return nil
 }

@@ -65,6 +65,9 @@ type Options struct {
 	// Shares of the kinds of negatives in training; the zero value is random ones alone.
 	Shares protocol.Shares
 
+	Classes []string      // that the scorer tells apart, by name; nil: two, told by a label that is not 0
+	Target  *model.Target // what a scorer of regression tells
+
 	ByKind bool // queries tell the kind of the event that is asked about
 
 	Limits Limits // parts of the events; the zero value is all
@@ -89,6 +92,8 @@ type Protocol struct {
 	parts       [4]*event.Log // what is asked about
 	pools       [4]*event.Log // what that was sampled from, which negatives are drawn from too
 	drawing     *drawing
+	classes     *dataset.Classes // of labels; nil: two, told by a label that is not 0
+	values      []float64        // of events, by edge
 	first       [4]func() []bool // of test parts: which events are first meetings
 }
 
@@ -131,6 +136,15 @@ func (p *Protocol) With(change func(*Options)) *Protocol {
 // Task is what the protocol asks.
 func (p *Protocol) Task() protocol.Task { return cmp.Or(p.options.Task, protocol.LinkPrediction) }
 
+// Classes are those of labels; nil: two, told by a label that is not 0.
+func (p *Protocol) Classes() *dataset.Classes { return p.classes }
+
+// named says whether classes have names.
+func (p *Protocol) named() bool { return p.classes != nil && p.classes.Names != nil }
+
+// Values are those of events, by edge; nil: they have none.
+func (p *Protocol) Values() []float64 { return p.values }
+
 // Split is the split the protocol is about.
 func (p *Protocol) Split() *dataset.Split { return p.split }
 
@@ -144,10 +158,10 @@ func (p *Protocol) Events(part Part) *event.Log { return p.parts[part] }
 // random ones from a generator that is seeded by the run's number and never reset, mixed with others where the options
 // have shares of them.
 //
-// For node classification nothing is hidden and nothing is drawn: all events are seen, each at its time. For the task
+// For node classification and regression nothing is hidden and nothing is drawn: all events are seen, each at its time. For the task
 // "next" nothing is drawn here.
 func (p *Protocol) Train(run uint64) (replay.Pass, error) {
-	if p.Task() == protocol.NodeClassification {
+	if p.Task().OfEvents() {
 		pass, err := p.Pass(Val, "")
 		pass.Seed = 0
 		return pass, err
@@ -208,7 +222,7 @@ func looksBack(p sample.Plan) bool { return p.LooksBack() || p.Distinct }
 
 // questions is a Pass without a past.
 func (p *Protocol) questions(part Part, strategy protocol.Negatives) (replay.Pass, error) {
-	if p.Task() == protocol.NodeClassification {
+	if p.Task().OfEvents() {
 		return p.pass(nil, nil, 1), nil
 	}
 	o := sample.NegativeOptions{Strategy: strategy, Sampling: p.options.Sampling, Seed: uint64(part),
@@ -406,7 +420,12 @@ func (p *Protocol) run(ctx context.Context, s replay.Scorer, part Part, strategy
 	if err != nil {
 		return Result{}, err
 	}
-	if p.Task() == protocol.NodeClassification {
+	switch {
+	case p.Task() == protocol.Regression:
+		return p.regress(ctx, s, pass, part)
+	case p.Task() == protocol.NodeClassification && p.named():
+		return p.classesOf(ctx, s, pass, part)
+	case p.Task() == protocol.NodeClassification:
 		return p.classify(ctx, s, pass, part)
 	}
 	r, err := p.measure(ctx, s, pass, part)

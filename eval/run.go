@@ -46,6 +46,16 @@ type Result struct {
 	Sampled     *Sampled    `json:"sampled,omitempty"`
 	APInterval  *[2]float64 `json:"ap_ci,omitempty"`
 	AUCInterval *[2]float64 `json:"auc_ci,omitempty"`
+	// Of classes with names: the likeliest is right, the mean of F1 over classes, and each class against the others. AP
+	// and AUC are then means over classes.
+	Accuracy *float64     `json:"accuracy,omitempty"`
+	MacroF1  *float64     `json:"macro_f1,omitempty"`
+	Classes  []ClassScore `json:"classes,omitempty"`
+	// Of values: mean absolute error, and the root of the mean squared error. There is no AP or AUC.
+	MAE  *float64 `json:"mae,omitempty"`
+	RMSE *float64 `json:"rmse,omitempty"`
+	// Rules are what simple rules achieve on the same events, where classes or values were tested.
+	Rules []RuleScore `json:"rules,omitempty"`
 	// Negatives is the SHA-256 of the negatives: for every batch "u,v;u,v;…" and a newline.
 	Negatives string `json:"negatives_hash"`
 }
@@ -61,6 +71,9 @@ const (
 
 // TooFew says that the result is of so few events that nothing can be concluded from it.
 func (r Result) TooFew() bool {
+	if r.Classes != nil || r.RMSE != nil {
+		return r.Events < EnoughPositives
+	}
 	if r.Events > 0 {
 		return min(r.Positives, r.Events-r.Positives) < EnoughLabels
 	}

@@ -116,7 +116,7 @@ type Row struct {
 	Result
 }
 
-// Tests are the tests of a session. Node classification has one, without negatives, whatever is asked for.
+// Tests are the tests of a session. Node classification and regression have one, without negatives, whatever is asked for.
 type Tests struct {
 	Scenarios  []protocol.Scenario  // nil: both
 	Strategies []protocol.Negatives // nil: protocol.Published()
@@ -135,7 +135,7 @@ func (s *Session) Test(ctx context.Context, t Tests) ([]Row, error) {
 	if t.Strategies == nil {
 		t.Strategies = protocol.Published()
 	}
-	if s.protocol.Task() == protocol.NodeClassification {
+	if s.protocol.Task().OfEvents() {
 		t.Scenarios, t.Strategies = []protocol.Scenario{protocol.Transductive}, []protocol.Negatives{""}
 	}
 	total := 0

@@ -4,18 +4,44 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // Spec is a complete configuration: it suffices to build the model again.
 type Spec struct {
-	Preset   string         `json:"preset"`
-	Order    protocol.Order `json:"order,omitempty"` // of a model that remembers
-	Task     protocol.Task  `json:"task,omitempty"`  // "" is link prediction
-	Config   any            `json:"config"`          // a pointer to the factory's kind of configuration
-	Training Training       `json:"training"`
+	Preset string         `json:"preset"`
+	Order  protocol.Order `json:"order,omitempty"` // of a model that remembers
+	Task   protocol.Task  `json:"task,omitempty"`  // "" is link prediction
+	// Classes are the names of those that a classifier of labels tells apart; nil: two, told by a label that is not 0.
+	Classes  []string `json:"classes,omitempty"`
+	Target   *Target  `json:"target,omitempty"` // what a model of regression tells; nil for other tasks
+	Config   any      `json:"config"`           // a pointer to the factory's kind of configuration
+	Training Training `json:"training"`
 	// Pairing is how a model that embeds pairs learns the task "next"; nil for all else.
 	Pairing *Pairing `json:"next,omitempty"`
+}
+
+// Target is the value that a model of regression tells. The model says how many deviations it is above the mean.
+type Target struct {
+	Column    string  `json:"column"`
+	Mean      float64 `json:"mean"`      // of the training events
+	Deviation float64 `json:"deviation"` // of them, never 0
+}
+
+// Value is what the model says, in the unit of the column.
+func (t *Target) Value(said float32) float64 { return t.Mean + t.Deviation*float64(said) }
+
+// Scaled is what the model should say of a value.
+func (t *Target) Scaled(value float64) float32 { return float32((value - t.Mean) / t.Deviation) }
+
+// Outputs is how many numbers a model of this configuration says of a query: a logit for each class where there are
+// more than two, otherwise one.
+func (s Spec) Outputs() int {
+	if s.Task == protocol.NodeClassification && len(s.Classes) > 2 {
+		return len(s.Classes)
+	}
+	return 1
 }
 
 // Notes are what a user should know about the configuration, one line each.
@@ -42,7 +68,10 @@ func (s Spec) Check() error {
 			}
 		}
 	}
-	return nil
+	if t := s.Target; t != nil && !(t.Deviation > 0) {
+		return fmt.Errorf("the target %q has deviation %v, must be more than 0", t.Column, t.Deviation)
+	}
+	return dataset.CheckClasses(s.Classes)
 }
 
 // Apply changes the configuration by settings "key=value".

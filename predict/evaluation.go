@@ -50,8 +50,9 @@ func Calibrate(ctx context.Context, dir string, o Options) (Calibrated, error) {
 		return c, err
 	}
 	defer p.Close()
-	if p.spec.Task == protocol.NodeClassification {
-		return c, fmt.Errorf("%w: %s tells labels of nodes, want a model of links", ErrNoCalibration, dir)
+	if p.spec.Task.OfEvents() {
+		return c, fmt.Errorf("%w: %s was trained on the task %s, want a model of links", ErrNoCalibration, dir,
+			p.spec.Task)
 	}
 	session, err := p.Evaluation(ctx, eval.Options{OnBatch: o.OnBatch})
 	if err != nil {
@@ -103,6 +104,7 @@ func (p *Predictor) Evaluation(ctx context.Context, o eval.Options, list ...eval
 		return nil, errors.New("evaluate: no data set to measure on")
 	}
 	o.Task, o.ByKind = p.spec.Task, p.spec.Training.ByKind()
+	o.Classes, o.Target = p.spec.Classes, p.spec.Target
 	o.Sampling = cmp.Or(o.Sampling, p.sampling())
 	o.BatchSize = cmp.Or(o.BatchSize, p.spec.Training.BatchSize)
 	o.Order = cmp.Or(o.Order, p.spec.Order)

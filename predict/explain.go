@@ -125,6 +125,9 @@ func (p *Predictor) ExplainNow(ctx context.Context, qs []Query) ([]Explanation, 
 // explainAll explains queries batch by batch, with the model as it is now. Before are the queries of the whole that are
 // done already.
 func (p *Predictor) explainAll(ctx context.Context, qs []Query, before, total int) ([]Explanation, error) {
+	if err := p.oneLogit("explain"); err != nil {
+		return nil, err
+	}
 	altered := newCounterfactuals(p)
 	all := make([]Explanation, 0, len(qs))
 	for b, err := range p.gather(ctx, qs, altered.plan) {
@@ -282,7 +285,7 @@ func (p *Predictor) Curves(ctx context.Context, qs []Query, points int) ([][]Cur
 	}
 	curves := make([][]CurvePoint, len(qs))
 	reach := p.reach()
-	if points < 1 || reach == 0 || p.spec.Task == protocol.NodeClassification {
+	if points < 1 || reach == 0 || p.spec.Task.OfEvents() {
 		return curves, nil
 	}
 	after := math.Inf(-1)

@@ -31,8 +31,8 @@ type FineTuning struct {
 // FineTune goes on training the predictor's model on events that it knows, once through, each against a destination
 // drawn at random. The predictor answers with the new weights from then on. If ctx ends it has learned of a part.
 func (p *Predictor) FineTune(ctx context.Context, o FineTuning) error {
-	if p.spec.Task == protocol.NodeClassification {
-		return fmt.Errorf("fine-tune: %s was trained to tell labels of nodes, want a model of links", p.name)
+	if p.spec.Task.OfEvents() {
+		return fmt.Errorf("fine-tune: %s was trained on the task %s, want a model of links", p.name, p.spec.Task)
 	}
 	pass, err := p.replayFrom(ctx, o.From, o.To, o.Seed)
 	if err != nil {

@@ -117,6 +117,9 @@ func (p *Predictor) Score(ctx context.Context, qs []Query) ([]float32, error) {
 	if err := checkQueries(qs); err != nil {
 		return nil, err
 	}
+	if n := p.spec.Outputs(); n > 1 {
+		return nil, fmt.Errorf("score: %w: %d of them", ErrSeveralClasses, n)
+	}
 	return byGroup(ctx, p, qs, func(some []Query, done int) ([]float32, error) {
 		out := make([]float32, len(some))
 		return out, p.score(ctx, some, out, done, len(qs))
@@ -211,9 +214,10 @@ func (p *Predictor) Close() error {
 	return nil
 }
 
-// score asks the model as it is now. Before are the queries of the whole that are done already. A batch is gathered
+// score asks the model as it is now: all that it says of each query. Before are the queries of the whole that are done already. A batch is gathered
 // while the device is busy with the one before.
 func (p *Predictor) score(ctx context.Context, qs []Query, logits []float32, before, total int) error {
+	outputs := p.spec.Outputs()
 	var open []float32 // answers under way, and what was asked
 	var asked []Query
 	finish := func() error {
@@ -224,11 +228,11 @@ func (p *Predictor) score(ctx context.Context, qs []Query, logits []float32, bef
 			return fmt.Errorf("score: %w", err)
 		}
 		if i := slices.IndexFunc(open, notFinite); i >= 0 {
-			q := asked[i]
+			q := asked[i/outputs]
 			return fmt.Errorf("score: %d and %d at %v got %v, want a number; the weights may be broken",
 				q.Src, q.Dst, q.Time, open[i])
 		}
-		before += len(open)
+		before += len(asked)
 		if tell := p.options.OnBatch; tell != nil {
 			tell(before, total)
 		}
@@ -240,11 +244,11 @@ func (p *Predictor) score(ctx context.Context, qs []Query, logits []float32, bef
 			return fmt.Errorf("score: %w", errors.Join(err, finish()))
 		}
 		n := len(b.Queries)
-		if err := p.scorer.Start(b, logits[:n]); err != nil {
+		now, these := logits[:n*outputs], qs[:n]
+		if err := p.scorer.Start(b, now); err != nil {
 			return fmt.Errorf("score: %w", err)
 		}
-		now, these := logits[:n], qs[:n]
-		logits, qs = logits[n:], qs[n:]
+		logits, qs = logits[n*outputs:], qs[n:]
 		if err := finish(); err != nil {
 			p.scorer.Finish()
 			return err

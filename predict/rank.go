@@ -12,7 +12,6 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/shortlist"
 	"github.com/dygmamba/dygmamba/model"
-	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -69,8 +68,9 @@ func (p *Predictor) BestOf(ctx context.Context, q Query, candidates []event.Node
 func (p *Predictor) ranking(ctx context.Context, q Query, candidates []event.Node, k int, short bool,
 ) (found Ranking, err error) {
 	src, at := q.Src, q.Time
-	if p.spec.Task == protocol.NodeClassification {
-		return found, fmt.Errorf("%w: %s was trained to tell labels of nodes, want a model of links", ErrNoRank, p.name)
+	if p.spec.Task.OfEvents() {
+		return found, fmt.Errorf("%w: %s was trained on the task %s, want a model of links", ErrNoRank, p.name,
+			p.spec.Task)
 	}
 	if err := checkQueries([]Query{{Src: src, Dst: src, Time: at}}); err != nil {
 		return found, err

@@ -58,13 +58,17 @@ const (
 	LinkPrediction     Task = "link"                // will the two interact?
 	NodeClassification Task = "node-classification" // which label has the source of this event?
 	Next               Task = "next"                // who is the next destination of this source, among all?
+	Regression         Task = "regression"          // which value has this event?
 	// ByKind is what link prediction is called on the command line and in results where questions name the kind of the
 	// event. Settings make it, no other code: it is not among Tasks.
 	ByKind Task = "kind"
 )
 
 // Tasks lists them.
-func Tasks() []Task { return []Task{LinkPrediction, NodeClassification, Next} }
+func Tasks() []Task { return []Task{LinkPrediction, NodeClassification, Next, Regression} }
+
+// OfEvents says whether the task asks about events that do happen: there are no negatives, and nodes are not hidden.
+func (t Task) OfEvents() bool { return t == NodeClassification || t == Regression }
 
 // Error says that a text names none of the possible choices.
 type Error struct {

@@ -57,6 +57,9 @@ func (e Epoch) Judged() Score {
 	if e.Val == nil {
 		return Score{AP: e.AP, AUC: e.AUC}
 	}
+	if e.Val.RMSE > 0 {
+		return e.Val.Score
+	}
 	sum, kinds := e.Val.Score, 1.0
 	for _, k := range protocol.Kinds() { // in this order: the sum is the same in every run
 		if other := e.Others[k.Name]; other != nil {
@@ -74,6 +77,9 @@ type Metric struct {
 	Sampled     *eval.Sampled `json:"sampled,omitempty"`
 	APInterval  *[2]float64   `json:"ap_ci,omitempty"`
 	AUCInterval *[2]float64   `json:"auc_ci,omitempty"`
+	// Of several classes.
+	Accuracy *float64 `json:"accuracy,omitempty"`
+	MacroF1  *float64 `json:"macro_f1,omitempty"`
 }
 
 // Seconds says where an epoch's time went.
@@ -89,4 +95,7 @@ type Score struct {
 	AUC float64 `json:"auc"`
 	// Bits per event, of the task "next" alone.
 	Bits float64 `json:"who_bits,omitempty"`
+	// Errors in the unit of the value, of regression alone.
+	MAE  float64 `json:"mae,omitempty"`
+	RMSE float64 `json:"rmse,omitempty"`
 }

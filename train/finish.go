@@ -59,7 +59,7 @@ func (t *trainer) finish(ctx context.Context) (run.Result, error) {
 		return run.Result{}, err
 	}
 	switch r.Results = run.Measurements(rows); {
-	case t.Classifier() != nil:
+	case t.Protocol.Task().OfEvents():
 		r.Task = t.Protocol.Task()
 	case t.Spec.Training.ByKind():
 		r.Task = protocol.ByKind

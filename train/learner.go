@@ -20,7 +20,7 @@ type Learner struct {
 	Model  model.Model
 	Tape   *grad.Tape
 	Optim  *optim.Optimizer
-	Logits *tensor.Tensor // [n, 1], of the last step; nil for the task "next"
+	Logits *tensor.Tensor // [n, outputs], of the last step; nil for the task "next"
 	Loss   *tensor.Tensor // [1]
 	task   Task
 	asked  *grad.Tape   // where a model that does not learn itself computes; nil: on Tape
@@ -33,11 +33,15 @@ type Learner struct {
 
 // NewLearner builds a model that is ready to learn. Failures of the device come as panics, see tensor.Guard.
 func NewLearner(f model.Factory, env model.Env, s model.Spec, kind protocol.Task) (*Learner, error) {
+	return newLearner(f, env, s, kind, Truth{})
+}
+
+func newLearner(f model.Factory, env model.Env, s model.Spec, kind protocol.Task, a Truth) (*Learner, error) {
 	m, err := f.Build(env, s)
 	if err != nil {
 		return nil, err
 	}
-	task, err := newTask(kind, m, s, env.Seed)
+	task, err := newTask(kind, m, s, env.Seed, a)
 	var l *Learner
 	if err == nil {
 		l, err = learnerOf(m, s, task)
@@ -50,7 +54,7 @@ func NewLearner(f model.Factory, env model.Env, s model.Spec, kind protocol.Task
 
 // LearnerOf lets a model that is there already learn of links. Release it.
 func LearnerOf(m model.Model, s model.Spec, seed uint64) (*Learner, error) {
-	task, err := newTask(protocol.LinkPrediction, m, s, seed)
+	task, err := newTask(protocol.LinkPrediction, m, s, seed, Truth{})
 	if err != nil {
 		return nil, err
 	}
@@ -108,6 +112,12 @@ func (l *Learner) Classifier() *Classifier {
 	return nil
 }
 
+// Links says whether links are learned.
+func (l *Learner) Links() bool {
+	_, ok := l.task.(Link)
+	return ok
+}
+
 // Chooser is the model of the task "next", nil where another one is learned.
 func (l *Learner) Chooser() model.Chooser {
 	c, _ := l.Model.(model.Chooser)
@@ -128,8 +138,12 @@ func (l *Learner) Forward() {
 		l.Loss = task.Loss(tp, l.Chooser(), b) // [1]
 		return
 	}
-	l.labels = l.task.Labels(l.labels[:0], b)
-	labels := tp.Floats(l.labels, len(l.labels)) // [n]
+	var labels *tensor.Tensor // [n]
+	losing, own := l.task.(Losing)
+	if !own {
+		l.labels = l.task.Labels(l.labels[:0], b)
+		labels = tp.Floats(l.labels, len(l.labels))
+	}
 	if l.asked == nil {
 		l.Logits, l.said = model.Logits(tp, l.Model, l.Head(), b) // [n, 1]
 	} else {
@@ -137,7 +151,11 @@ func (l *Learner) Forward() {
 		l.said = model.Embedded(l.asked, l.Model, b)
 		l.Logits = l.Head().Logit(tp, l.said) // [n, 1]
 	}
-	l.Loss = grad.BCE(tp, l.Logits, labels) // [1]
+	if own {
+		l.Loss = losing.Loss(tp, l.Logits, b) // [1]
+	} else {
+		l.Loss = grad.BCE(tp, l.Logits, labels) // [1]
+	}
 	if l.memory != nil {
 		on := tp
 		if l.asked != nil {
@@ -171,7 +189,8 @@ func (l *Learner) Release() {
 
 // Learner makes the run's, on a device that may be another than the run's own.
 func (r *Run) Learner(dev device.Device) (*Learner, error) {
-	l, err := NewLearner(r.Factory, r.Environment(dev), r.Spec, r.Protocol.Task())
+	l, err := newLearner(r.Factory, r.Environment(dev), r.Spec, r.Protocol.Task(),
+		Truth{r.Protocol.Classes(), r.Protocol.Values()})
 	if err != nil {
 		return nil, fmt.Errorf("build %s: %w", r.Model, err)
 	}

@@ -211,7 +211,7 @@ func (r *Run) need(ctx context.Context, pass replay.Pass, batch int) (need Memor
 			}
 		}
 		scorer := model.NewScorerWith(l.Model, l.Head())
-		if err := scorer.Score(step.Batch, make([]float32, len(step.Batch.Queries))); err != nil {
+		if err := scorer.Score(step.Batch, make([]float32, r.Spec.Outputs()*len(step.Batch.Queries))); err != nil {
 			return need, err
 		}
 		if err := remember(ctx, pass, scorer, step); err != nil {

@@ -31,7 +31,7 @@ type pendingStep struct {
 // up and while the next batch is prepared. Where results are there at once, they are looked at at once.
 func (t *trainer) step(s *replay.Step, done int) error {
 	n := len(s.Batch.Queries)
-	if t.Chooser() != nil { // one choice among several, no answers to queries
+	if t.Chooser() != nil || t.Spec.Outputs() > 1 { // one choice among several, no answers to queries
 		n = 0
 	}
 	next := &t.pending[t.at.Step%2]
@@ -79,7 +79,7 @@ func (t *trainer) settle() error {
 		return t.failed(l, t.diverged(l))
 	}
 	ap, auc := 0.0, 0.0
-	if t.Classifier() == nil && t.Chooser() == nil { // labels are too rare for the measures of a batch
+	if t.Links() { // labels are too rare for the measures of a batch
 		ap, auc = t.meter.Score(scores[:l.positives], scores[l.positives:])
 	}
 	t.at.Sums.add(loss, ap, auc)

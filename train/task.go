@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/internal/next"
@@ -47,9 +48,27 @@ func truth(x bool) float32 {
 	return 0
 }
 
-// Labels is the task of telling the label of an event's source, from what a trained model says of it. Only the
+// Losing is a task with a loss of its own. Others have the binary cross-entropy of logits against Labels.
+type Losing interface {
+	Task
+	Loss(tp *grad.Tape, logits *tensor.Tensor, b *sample.Batch) *tensor.Tensor // [1]
+}
+
+// Labels is the task of telling the class of a query's source, from what a trained model says of it. Only the
 // classifier learns: the model says what it says in evaluation.
-type Labels struct{ *Classifier }
+type Labels struct {
+	*Classifier
+	// Class is the class of query i of a batch, −1 where nobody knows: then nothing is learned from it. Nil: the label
+	// of event i, of which two are told apart.
+	Class func(b *sample.Batch, i int) int
+	// Gaps says that some queries have no class.
+	Gaps bool
+}
+
+// OfEvents is Class for the labels of events.
+func OfEvents(c *dataset.Classes) func(b *sample.Batch, i int) int {
+	return func(b *sample.Batch, i int) int { return c.Of(b.Events.Label(i)) }
+}
 
 // Head is the classifier.
 func (l Labels) Head(model.Model) model.Head { return l.Classifier }
@@ -57,12 +76,37 @@ func (l Labels) Head(model.Model) model.Head { return l.Classifier }
 // Params are the classifier's.
 func (l Labels) Params(model.Model) *nn.Params { return l.Classifier.params }
 
-// Labels are those of the events.
+// Labels are 1 for the second class.
 func (l Labels) Labels(to []float32, b *sample.Batch) []float32 {
 	for i := range b.Queries {
-		to = append(to, truth(b.Events.Label(i) != 0))
+		to = append(to, truth(l.class(b, i) == 1))
 	}
 	return to
+}
+
+func (l Labels) class(b *sample.Batch, i int) int {
+	if l.Class == nil {
+		return int(truth(b.Events.Label(i) != 0))
+	}
+	return l.Class(b, i)
+}
+
+// Loss is the cross-entropy in nats per query: binary for two classes, of a softmax for more. A query without a class
+// has none.
+func (l Labels) Loss(tp *grad.Tape, logits *tensor.Tensor, b *sample.Batch) *tensor.Tensor {
+	c := l.Classifier
+	if c.Outputs() == 1 && !l.Gaps {
+		c.truths = l.Labels(c.truths[:0], b)
+		return grad.BCE(tp, logits, tp.Floats(c.truths, len(c.truths))) // [1]
+	}
+	c.targets = c.targets[:0]
+	for i := range b.Queries {
+		c.targets = append(c.targets, int32(l.class(b, i)))
+	}
+	if c.Outputs() == 1 { // the softmax of [0, x] is the sigmoid of x
+		logits = grad.Concat(tp, tp.Zeros(len(c.targets), 1), logits) // [n, 2]
+	}
+	return grad.CE(tp, logits, tp.Ints(c.targets), device.Ints{}) // [1]
 }
 
 // Classifier is a network of three layers on a source's embedding and on what the model knows of the pair, where it
@@ -71,18 +115,22 @@ type Classifier struct {
 	params *nn.Params
 	layers [3]nn.Linear
 	rate   float32
+
+	truths  []float32 // of a batch
+	targets []int32
 }
 
 // The widths of the reference program's classifier, for one embedding. Two make it twice as wide (DyGMamba's released
 // module).
-var classifierWidths = [...]int{80, 10, 1}
+var classifierWidths = [...]int{80, 10}
 
 // ClassifierPrefix is what the names of its parameters begin with in checkpoints, beside "0." of the model and "1." of
 // its own head.
 const ClassifierPrefix = "2."
 
-// NewClassifier makes the classifier of a model, with dropout of the given rate between its layers.
-func NewClassifier(m model.Model, width int, pair bool, rate float64, seed uint64) *Classifier {
+// NewClassifier makes the classifier of a model, with dropout of the given rate between its layers. It says one logit
+// of two classes, that of the second, and one for each of more.
+func NewClassifier(m model.Model, width int, pair bool, outputs int, rate float64, seed uint64) *Classifier {
 	c := &Classifier{params: nn.NewParams(seed), rate: float32(rate)}
 	in, parts := width, 1
 	if pair {
@@ -90,9 +138,12 @@ func NewClassifier(m model.Model, width int, pair bool, rate float64, seed uint6
 	}
 	scope := c.params.In("2")
 	for i, name := range []string{"fc1", "fc2", "fc3"} {
-		out := classifierWidths[i]
-		if i < 2 {
-			out *= parts
+		out := outputs
+		if i < len(classifierWidths) {
+			out = classifierWidths[i] * parts
+		}
+		if i == 1 { // no narrower than what it has to tell apart
+			out = max(out, min(outputs, in))
 		}
 		c.layers[i] = nn.NewLinear(scope.In(name), in, out)
 		in = out
@@ -111,14 +162,54 @@ func (c *Classifier) Logit(tp *grad.Tape, e model.Embedding) *tensor.Tensor {
 	}
 	h = grad.Dropout(tp, h, c.rate)
 	h = grad.Dropout(tp, c.layers[1].Act(tp, h, device.ReLU), c.rate)
-	return c.layers[2].Forward(tp, h) // [n, 1]
+	return c.layers[2].Forward(tp, h) // [n, outputs]
 }
+
+// Outputs is how many logits it says of a query.
+func (c *Classifier) Outputs() int { return c.layers[2].W.Rows() }
 
 // Params are the classifier's parameters.
 func (c *Classifier) Params() *nn.Params { return c.params }
 
 // Close gives its memory back.
 func (c *Classifier) Close() { c.params.Close() }
+
+// Values is the task of telling the value of an event, in deviations from the mean. The whole model learns, its own head
+// says the value.
+type Values struct {
+	Link
+	*valued
+}
+
+type valued struct {
+	of     func(b *sample.Batch, i int) float32
+	labels []float32 // of a batch
+}
+
+// NewValues learns what of says of query i of a batch.
+func NewValues(of func(b *sample.Batch, i int) float32) Values {
+	return Values{valued: &valued{of: of}}
+}
+
+// Labels are the values.
+func (v Values) Labels(to []float32, b *sample.Batch) []float32 {
+	for i := range b.Queries {
+		to = append(to, v.of(b, i))
+	}
+	return to
+}
+
+// Loss is the mean squared error.
+func (v Values) Loss(tp *grad.Tape, said *tensor.Tensor, b *sample.Batch) *tensor.Tensor {
+	v.labels = v.Labels(v.labels[:0], b)
+	return SquaredError(tp, said, tp.Floats(v.labels, len(v.labels), 1)) // [1]
+}
+
+// SquaredError is the mean of (x − y)², of as many numbers on both sides.
+func SquaredError(tp *grad.Tape, x, y *tensor.Tensor) *tensor.Tensor {
+	off := grad.Sub(tp, x, y) // [n, 1]
+	return grad.Scale(tp, grad.Sum(tp, grad.Mul(tp, off, off)), 1/float32(max(1, y.Len())))
+}
 
 // Next is the task of telling who is the next destination of a source, among all. The whole model learns, which is a
 // model.Chooser.
@@ -182,8 +273,14 @@ func (Next) countLoss(tp *grad.Tape, m model.Chooser, x *next.Examples, n int) *
 	return grad.Add(tp, loss, grad.CE(tp, logits, target, mask)) // [1]
 }
 
+// Truth is what the events of a data set say, where a task asks for more than whether they happen.
+type Truth struct {
+	Classes *dataset.Classes // of labels; nil: two, told by a label that is not 0
+	Values  []float64        // of events, by edge
+}
+
 // newTask is the task of a protocol's kind.
-func newTask(kind protocol.Task, m model.Model, s model.Spec, seed uint64) (Task, error) {
+func newTask(kind protocol.Task, m model.Model, s model.Spec, seed uint64, a Truth) (Task, error) {
 	_, chooses := m.(model.Chooser)
 	switch {
 	case (kind == protocol.Next) != chooses:
@@ -191,7 +288,15 @@ func newTask(kind protocol.Task, m model.Model, s model.Spec, seed uint64) (Task
 	case chooses:
 		return Next{}, nil
 	case kind == protocol.NodeClassification:
-		return Labels{ClassifierOf(m, s, seed)}, nil
+		l := Labels{Classifier: ClassifierOf(m, s, seed)}
+		if a.Classes != nil && a.Classes.Names != nil {
+			l.Class, l.Gaps = OfEvents(a.Classes), a.Classes.Gaps()
+		}
+		return l, nil
+	case kind == protocol.Regression:
+		return NewValues(func(b *sample.Batch, i int) float32 {
+			return s.Target.Scaled(a.Values[b.Events.Edge(i)])
+		}), nil
 	}
 	return Link{}, nil
 }
@@ -199,5 +304,5 @@ func newTask(kind protocol.Task, m model.Model, s model.Spec, seed uint64) (Task
 // ClassifierOf makes the classifier that belongs to a model and its configuration.
 func ClassifierOf(m model.Model, s model.Spec, seed uint64) *Classifier {
 	width, pair := model.Widths(m)
-	return NewClassifier(m, width, pair, model.Dropout(s), seed)
+	return NewClassifier(m, width, pair, s.Outputs(), model.Dropout(s), seed)
 }

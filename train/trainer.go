@@ -354,7 +354,7 @@ func (t *trainer) net() *model.Net {
 
 // measureOthers validates with the other negatives that have a say in which epoch is the best.
 func (t *trainer) measureOthers(ctx context.Context, e *run.Epoch) error {
-	if t.Classifier() != nil {
+	if !t.Links() {
 		return nil
 	}
 	for _, kind := range protocol.Selecting(t.Spec.Training.SelectBy) {
@@ -374,7 +374,7 @@ func (t *trainer) measureOthers(ctx context.Context, e *run.Epoch) error {
 
 // listening is the protocol, with an ear for what is said in validation. Val comes last, so that its answers stay.
 func (t *trainer) listening() *eval.Protocol {
-	if !t.Spec.Training.Calibrate || t.Classifier() != nil {
+	if !t.Spec.Training.Calibrate || !t.Links() {
 		return t.Protocol
 	}
 	return t.Protocol.With(func(o *eval.Options) {
@@ -400,6 +400,12 @@ func metric(r eval.Result) *run.Metric {
 		AUCInterval: r.AUCInterval}
 	if r.Loss != nil {
 		m.Loss = *r.Loss
+	}
+	if r.RMSE != nil {
+		m.MAE, m.RMSE = *r.MAE, *r.RMSE
+	}
+	if r.Accuracy != nil {
+		m.Accuracy, m.MacroF1 = r.Accuracy, r.MacroF1
 	}
 	return m
 }

@@ -16,6 +16,7 @@ type Recipe struct {
 	Label    string `json:"label,omitempty"`
 	Kind     string `json:"kind,omitempty"`
 	ID       string `json:"id,omitempty"`
+	Value    string `json:"value,omitempty"`       // is among the columns of Edge too
 	Layout   string `json:"time_layout,omitempty"` // of dates that are not in one of the usual forms
 	NoHeader bool   `json:"no_header,omitempty"`   // columns are called 1, 2, 3, …
 
@@ -28,6 +29,14 @@ type Recipe struct {
 
 	// FittedUntil is the time up to which events, and the nodes that occur in them, told the encodings what they know.
 	FittedUntil *event.Time `json:"fitted_until,omitempty"`
+}
+
+// ValueColumn is the name of the column of values, "" where there is none.
+func (s *Set) ValueColumn() string {
+	if s.Recipe == nil {
+		return ""
+	}
+	return s.Recipe.Value
 }
 
 // Encoding is how the columns of a table become features: those taken as they are first, then those that were fitted.

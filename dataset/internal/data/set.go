@@ -34,6 +34,8 @@ type Set struct {
 	Warnings   []string          // what a user should know, one line each
 	From       []string          // files that were imported
 	Kinds      []string          // names of the kinds of events 1, 2, …; nil: events have none
+	Classes    []string          // names of the classes that labels 1, 2, … stand for, 0 for none; nil: labels are numbers
+	Values     []float64         // of events, by edge; nil: they have none
 	IDs        *IDs              // what events were called; nil: they have no ids
 	Recipe     *Recipe           // how tables became this set; nil: it came from none
 
@@ -73,6 +75,9 @@ func (s *Set) First(n int) *Set {
 	first.release = nil
 	first.Log = s.Log.Select(func(i int) bool { return i < n })
 	first.Edge.Rows = n + 1
+	if first.Values != nil {
+		first.Values = first.Values[:n+1]
+	}
 	if first.Edge.Data != nil {
 		first.Edge.Data = first.Edge.Data[:(n+1)*first.Edge.Cols]
 	}
@@ -92,6 +97,7 @@ func (s *Set) Hash() string {
 	h := sha256.New()
 	hashEvents(h, s.Log.All())
 	hashKinds(h, s.Log.All())
+	hashValues(h, s.Values)
 	hashFeatures(h, s.Node)
 	hashFeatures(h, s.Edge)
 	return hex.EncodeToString(h.Sum(nil))
@@ -149,6 +155,23 @@ func hashKinds(h hash.Hash, all event.Span) {
 			buf = buf[:0]
 		}
 		buf = binary.LittleEndian.AppendUint16(buf, all.Kind(i))
+	}
+	h.Write(buf)
+}
+
+// hashValues feeds the values of events in the order of edges, and nothing where they have none.
+func hashValues(h hash.Hash, values []float64) {
+	if values == nil {
+		return
+	}
+	buf := make([]byte, 0, 64<<10)
+	buf = append(buf, "values"...)
+	for _, x := range values {
+		if len(buf)+8 > cap(buf) {
+			h.Write(buf)
+			buf = buf[:0]
+		}
+		buf = binary.LittleEndian.AppendUint64(buf, math.Float64bits(x))
 	}
 	h.Write(buf)
 }

@@ -1,0 +1,38 @@
+package dygmamba
+
+import (
+	"fmt"
+
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/protocol"
+)
+
+// nameClasses puts the classes of the labels into the configuration, where these are learned.
+func (o *TrainOptions) nameClasses() error {
+	if o.Task != protocol.NodeClassification {
+		return nil
+	}
+	classes, err := o.Set.LabelClasses()
+	if err != nil {
+		return err
+	}
+	spec := *o.Spec
+	spec.Classes, o.Spec = classes.Names, &spec
+	return nil
+}
+
+// takeTarget puts the value that is learned into the configuration: its mean and deviation in the training part.
+func (o *TrainOptions) takeTarget(p *eval.Protocol) (*eval.Protocol, error) {
+	if o.Spec.Training.ByKind() {
+		return nil, fmt.Errorf("the task %s asks about events of any kind: ask_kind must be off", o.Task)
+	}
+	target, err := eval.NewTarget(o.Set, p.Whole().Train.All())
+	if err != nil {
+		return nil, err
+	}
+	spec := *o.Spec
+	spec.Task, spec.Target = protocol.Regression, target
+	spec.Training.Calibrate = false // that is for links
+	o.Spec, o.Strategies = &spec, nil
+	return p.With(func(e *eval.Options) { e.Target = target }), nil
+}
