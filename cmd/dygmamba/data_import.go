@@ -57,7 +57,7 @@ func newDataImport(a *app) *cobra.Command {
 				return usagef("--out %s: there is no directory %s", out, filepath.Dir(out))
 			}
 			if o.Format == dataset.FormatJODIE {
-				for _, flag := range []string{"src", "dst", "time", "label", "edge-features", "nodes", "node-id",
+				for _, flag := range []string{"src", "dst", "time", "label", "value", "edge-features", "nodes", "node-id",
 					"node-side", "delimiter", "no-header",
 					"features", "node-features", "categories", "missing"} {
 					if cmd.Flags().Changed(flag) {
@@ -89,7 +89,7 @@ func newDataImport(a *app) *cobra.Command {
 
 // importGit imports the history of a repository.
 func (a *app) importGit(cmd *cobra.Command, dir, out string, g dataset.GitOptions, o dataset.ImportOptions) error {
-	for _, flag := range append(slices.Clone(tableForms), "label", "edge-features", "time-unit", "time-format") {
+	for _, flag := range append(slices.Clone(tableForms), "label", "value", "edge-features", "time-unit", "time-format") {
 		if cmd.Flags().Changed(flag) {
 			return usagef("--%s cannot be used with --git, which fixes all columns", flag)
 		}
@@ -137,7 +137,10 @@ func someFiles(cmd *cobra.Command, args []string) error {
 func addTableFlags(cmd *cobra.Command, o *dataset.ImportOptions) {
 	flags := cmd.Flags()
 	addTableForm(cmd, o)
-	flags.StringVar(&o.Label, "label", "", "column of labels (default: the column label, if it exists)")
+	flags.StringVar(&o.Label, "label", "", "column of labels: numbers, or words for classes; a row without one has an "+
+		"empty cell (default: the column label, if it exists)")
+	flags.StringVar(&o.Value, "value", "", "`column` of the number that an event has, for --task regression; later "+
+		"events see it as a feature (default: none)")
 	flags.StringVar(&o.ID, "id", "", "`column` of the ids of events, for 'data retract' (default: none)")
 	addSchema(cmd, o)
 	flags.StringVar(&o.Kind, "kind", "", "`column` of the kinds of events, such as viewed or bought (default: none)")
@@ -324,6 +327,9 @@ func (doc importDoc) facts() *term.Facts {
 	f.Add("columns", doc.Columns.String())
 	if len(doc.Kinds) > 0 {
 		f.Add("kinds", fmt.Sprintf("%d: %s", len(doc.Kinds), dataset.ListKinds(doc.Kinds)))
+	}
+	if len(doc.Classes) > 0 {
+		f.Add("classes", fmt.Sprintf("%d: %s", len(doc.Classes), dataset.ListKinds(doc.Classes)))
 	}
 	if len(doc.Columns.Ignored) > 0 {
 		f.Add("ignored", strings.Join(doc.Columns.Ignored, ", ")+" (use --features to include them)")

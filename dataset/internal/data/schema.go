@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -17,6 +18,7 @@ type Schema struct {
 	TimeUnit   string   `json:"time_unit,omitempty"` // of Unix times
 	Bipartite  bool     `json:"bipartite,omitempty"` // sources and destinations are named apart
 	Kinds      []string `json:"kinds,omitempty"`     // names of the kinds of events 1, 2, …
+	Classes    []string `json:"classes,omitempty"`   // of labels 1, 2, …
 	Columns    Recipe   `json:"columns"`
 
 	// Encoded columns are in the table as the numbers that they became, under these titles.
@@ -31,7 +33,8 @@ func (s *Set) Schema() *Schema {
 		return nil
 	}
 	return &Schema{Version: schemaVersion, TimeFormat: s.TimeFormat, TimeUnit: s.TimeUnit,
-		Bipartite: s.Names.Sources() > 0, Kinds: s.Kinds, Columns: *s.Recipe}
+		Bipartite: s.Names.Sources() > 0, Kinds: s.Kinds, Classes: s.Classes,
+		Columns: *s.Recipe}
 }
 
 // ParseSchema reads a schema from JSON.
@@ -52,8 +55,13 @@ func ParseSchema(raw []byte) (*Schema, error) {
 		s.TimeUnit != "" && !slices.Contains(Units, s.TimeUnit) {
 		return nil, fmt.Errorf("a schema with time format %q and unit %q", s.TimeFormat, s.TimeUnit)
 	}
-	if err := CheckKinds(s.Kinds); err != nil {
+	if err := cmp.Or(CheckKinds(s.Kinds), CheckClasses(s.Classes)); err != nil {
 		return nil, err
+	}
+	if r.Value != "" && !slices.ContainsFunc(r.Edge.Columns, func(c *feature.Column) bool {
+		return c != nil && c.Name == r.Value && c.Kind == feature.Number
+	}) {
+		return nil, fmt.Errorf("a schema with the value %q, which must be among its columns of numbers", r.Value)
 	}
 	for _, e := range []*Encoding{&r.Edge, &r.Node} {
 		if err := e.check(); err != nil {

@@ -245,6 +245,9 @@ func pick(s *Set, kept []int) *Set {
 	if s.IDs != nil {
 		part.IDs = &IDs{}
 	}
+	if s.Values != nil {
+		part.Values = make([]float64, len(kept)+1)
+	}
 	for k, i := range order {
 		number[i] = event.Edge(k + 1)
 		if s.IDs != nil {
@@ -254,6 +257,9 @@ func pick(s *Set, kept []int) *Set {
 	}
 	for k, i := range kept {
 		e := all.At(i)
+		if s.Values != nil {
+			part.Values[number[k]] = s.Values[e.Edge]
+		}
 		if s.Edge.Data != nil {
 			copy(part.Edge.Row(int(number[k])), s.Edge.Row(int(e.Edge)))
 		}

@@ -55,6 +55,7 @@ const (
 	checksums    = 17 // uint32 for each block of all other sections
 	idText       = 19 // bytes: ids of events one after another; absent: they have none
 	idEnds       = 20 // int64 by edge id: where each ends
+	Value        = 28 // float64 by edge id, 0 first; absent: events have none
 	Kind         = 18 // uint16 per event, a place in the list of kinds from 1; absent: all 0
 )
 
@@ -62,7 +63,7 @@ var sectionNames = map[uint32]string{Source: "source", Destination: "destination
 	Label: "label", Edge: "edge", EdgeFeatures: "edge features", NodeFeatures: "node features",
 	NameNumbers: "name numbers", NameText: "name text", NameEnds: "name ends", about: "about", recipe: "recipe",
 	LaterSources: "later sources", starts: "starts", histories: "histories", facts: "facts", checksums: "checksums",
-	Kind: "kind", idText: "id text", idEnds: "id ends"}
+	Kind: "kind", idText: "id text", idEnds: "id ends", Value: "value"}
 
 // About is what a native file says about itself in words.
 type About struct {
@@ -70,8 +71,9 @@ type About struct {
 	TimeFormat string            `json:"time_format"`
 	TimeUnit   string            `json:"time_unit,omitempty"` // of Unix times
 	Sampling   protocol.Sampling `json:"sampling"`
-	From       []string          `json:"from,omitempty"`  // the imported files
-	Kinds      []string          `json:"kinds,omitempty"` // names of the kinds of events 1, 2, …
+	From       []string          `json:"from,omitempty"`    // the imported files
+	Kinds      []string          `json:"kinds,omitempty"`   // names of the kinds of events 1, 2, …
+	Classes    []string          `json:"classes,omitempty"` // names of the classes of labels 1, 2, …; none: numbers
 }
 
 // header is the header without magic, version and checksums.
@@ -241,8 +243,9 @@ func (w *Writer) set(s *data.Set) error {
 	w.features(NodeFeatures, node)
 	w.Names(s.Names)
 	w.IDs(s.IDs)
+	w.Values(s.Values)
 	if err := cmp.Or(w.Recipe(s.Recipe),
-		w.About(About{s.Name, s.TimeFormat, s.TimeUnit, s.Sampling, s.From, s.Kinds})); err != nil {
+		w.About(About{s.Name, s.TimeFormat, s.TimeUnit, s.Sampling, s.From, s.Kinds, s.Classes})); err != nil {
 		return err
 	}
 	return w.Commit(context.Background(), Counts{
@@ -298,6 +301,13 @@ func (w *Writer) IDs(ids *data.IDs) {
 	if ids != nil {
 		put(w, idText, ids.Text)
 		put(w, idEnds, ids.Ends)
+	}
+}
+
+// Values writes the values of events, by edge id, if there are any.
+func (w *Writer) Values(values []float64) {
+	if values != nil {
+		put(w, Value, values)
 	}
 }
 

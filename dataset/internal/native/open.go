@@ -156,7 +156,7 @@ func (d *decoder) set() (*data.Set, error) {
 		fmt.Sprintf("%d events, %d nodes, %d of them sources", h.events, h.nodes, h.sources),
 		fmt.Sprintf("at most %d of each", math.MaxInt32))
 	s := &data.Set{Bipartite: h.flags&flagBipartite != 0, Sampling: protocol.Native, TimeFormat: input.TimeNumber}
-	for _, read := range []func(*data.Set){d.about, d.edges, d.nodes, d.log, d.index, d.names, d.ids, d.recipe} {
+	for _, read := range []func(*data.Set){d.about, d.edges, d.nodes, d.log, d.index, d.names, d.ids, d.values, d.recipe} {
 		if d.err == nil {
 			read(s)
 		}
@@ -194,7 +194,7 @@ func (d *decoder) log(s *data.Set) {
 	}
 	edgeRows, kinds := s.Edge.Rows, len(s.Kinds)
 	s.Log = event.FromFile(c, known.LastNode+1, func() error {
-		for _, kind := range []uint32{Source, Destination, Time, Label, Edge, Kind, EdgeFeatures, NodeFeatures} {
+		for _, kind := range []uint32{Source, Destination, Time, Label, Edge, Kind, EdgeFeatures, NodeFeatures, Value} {
 			if err := d.blocks[kind].all(); err != nil {
 				return err
 			}
@@ -311,6 +311,11 @@ func (d *decoder) ids(s *data.Set) {
 	})
 }
 
+// values are those of events, by edge id.
+func (d *decoder) values(s *data.Set) {
+	s.Values = column[float64](d, Value, s.Edge.Rows, false)
+}
+
 // checkNames says whether names end within the text, one after another.
 func (d *decoder) checkNames(c data.NameColumns) error {
 	last := int64(0)
@@ -365,7 +370,10 @@ func (d *decoder) about(s *data.Set) {
 	}
 	err := json.Unmarshal(d.bytes(sec), &a)
 	d.check(err == nil, fmt.Sprintf("section about that is not JSON: %v", err), "a JSON object")
-	s.Name, s.From, s.Kinds = a.Name, a.From, a.Kinds
+	s.Name, s.From, s.Kinds, s.Classes = a.Name, a.From, a.Kinds, a.Classes
+	if err := data.CheckClasses(a.Classes); err != nil {
+		d.bad(-1, "", err, "classes of labels with different names")
+	}
 	if err := data.CheckKinds(a.Kinds); err != nil {
 		d.bad(-1, "", err, "kinds of events with different names")
 	}

@@ -95,7 +95,10 @@ func newAppender(set *data.Set, o Options, w *native.Writer) *importer {
 	im.Source, im.Target, im.Time = cmp.Or(im.Source, r.Source), cmp.Or(im.Target, r.Target), cmp.Or(im.Time, r.Time)
 	im.Kind, im.KindOfFile = cmp.Or(im.Kind, r.Kind), r.KindOfFile
 	im.ID = cmp.Or(im.ID, r.ID)
+	im.Value = r.Value
 	im.ids.begin(set)
+	im.labels.follow(set)
+	im.values.begin(set)
 	im.kinds.add(set.Kinds...)
 	im.Label, im.TimeLayout = cmp.Or(im.Label, r.Label), cmp.Or(im.TimeLayout, r.Layout)
 	im.TimeUnit = set.TimeUnit
@@ -153,6 +156,9 @@ func (im *importer) compare(r *AppendReport) {
 	}
 	if n := len(im.old.Kinds); len(im.kinds.list) > n {
 		im.warn("%d kinds of events are new: %s", len(im.kinds.list)-n, data.ListKinds(im.kinds.list[n:]))
+	}
+	if n := len(im.old.Classes); n > 0 && len(im.labels.names) > n {
+		im.warn("%d classes of labels are new: %s", len(im.labels.names)-n, data.ListKinds(im.labels.names[n:]))
 	}
 	if r.Known > 0 {
 		im.warn("%d of %d rows have source, destination and time of an event that was there: it is there twice now",

@@ -17,6 +17,7 @@ type Columns struct {
 	Label        string   `json:"label,omitempty"`
 	Kind         string   `json:"kind,omitempty"`
 	ID           string   `json:"id,omitempty"`
+	Value        string   `json:"value,omitempty"`         // is among Features too
 	EdgeFeatures []string `json:"edge_features,omitempty"` // numbers taken as they are
 	Features     []string `json:"features,omitempty"`      // encoded
 	Ignored      []string `json:"ignored,omitempty"`
@@ -33,6 +34,9 @@ func (c Columns) String() string {
 	}
 	if c.ID != "" {
 		text += ", id " + c.ID
+	}
+	if c.Value != "" {
+		text += ", value " + c.Value
 	}
 	return text
 }
@@ -209,6 +213,24 @@ func (c chooser) kind(o Options, cols *Columns) error {
 	}
 	cols.Kind = o.Kind
 	return c.all([]string{o.Kind}, "the option Kind")
+}
+
+// value picks the column of values, where one is asked for.
+func (c chooser) value(o Options, cols *Columns) error {
+	asked := o.Value
+	if asked == "" {
+		return nil
+	}
+	if cols.Label == asked && o.Label == "" {
+		cols.Label = "" // it was guessed
+	}
+	if slices.Contains(append([]string{cols.Source, cols.Target, cols.Time, cols.Label, cols.Kind,
+		cols.ID}, cols.EdgeFeatures...), asked) {
+		return &input.Error{File: c.file, Row: -1, Column: asked, Found: "a column that means something else",
+			Want: "a column of its own for the value"}
+	}
+	cols.Value = asked
+	return c.all([]string{asked}, "the option Value")
 }
 
 // rest are the columns that mean nothing.

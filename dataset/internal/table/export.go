@@ -138,7 +138,11 @@ func eventSheet(s *data.Set, encoded bool) *sheet {
 		timeColumn(s, r.Time, func(row int) event.Time { return all.Time[order[row]] }))
 	if all.Len() > 0 && slices.ContainsFunc(order, func(i int) bool { return all.Label(i) != 0 }) {
 		t.options.Label = r.Label
-		t.columns = append(t.columns, Float32Column(r.Label, func(row int) float32 { return all.Label(order[row]) }))
+		label := Float32Column(r.Label, func(row int) float32 { return all.Label(order[row]) })
+		if s.Classes != nil {
+			label = TextColumn(r.Label, func(row int) string { return s.ClassName(all.Label(order[row])) })
+		}
+		t.columns = append(t.columns, label)
 	}
 	if s.IDs != nil {
 		t.options.ID = r.ID
@@ -152,9 +156,16 @@ func eventSheet(s *data.Set, encoded bool) *sheet {
 			return s.KindName(all.Kind(order[row]))
 		}))
 	}
+	if s.Values != nil && r.Value != "" && r.Edge.Width() == s.Edge.Cols {
+		t.options.Value = r.Value
+		t.columns = append(t.columns, FloatColumn(r.Value, func(row int) float64 {
+			return s.Values[all.Edge(order[row])]
+		}))
+	}
 	schema := &data.Schema{Version: 1, TimeFormat: s.TimeFormat, TimeUnit: s.TimeUnit, Bipartite: t.options.Bipartite,
-		Kinds: s.Kinds, Columns: r, Encoded: map[string][]string{}}
+		Kinds: s.Kinds, Classes: s.Classes, Columns: r, Encoded: map[string][]string{}}
 	schema.Columns.Label, schema.Columns.Kind, schema.Columns.ID = t.options.Label, t.options.Kind, t.options.ID
+	schema.Columns.Value = t.options.Value
 	schema.Columns.Layout, schema.Columns.KindOfFile = "", false
 	schema.Columns.Edge = t.features(s.Edge, r.Edge, encoded, schema.Encoded,
 		func(row int) int { return int(all.Edge(order[row])) })
@@ -173,8 +184,10 @@ func eventSheet(s *data.Set, encoded bool) *sheet {
 // result is how the table is read again.
 func (t *sheet) features(f data.Features, e data.Encoding, encoded bool, under map[string][]string,
 	row func(i int) int) data.Encoding {
-	if f.Data == nil {
-		return data.Encoding{}
+	if f.Data == nil { // all are 0, those of values too
+		return data.Encoding{Columns: slices.DeleteFunc(slices.Clone(e.Columns), func(c *feature.Column) bool {
+			return c.Name != t.options.Value || c.Name == ""
+		})}
 	}
 	number := func(title string, j int) {
 		t.columns = append(t.columns, Float32Column(title, func(i int) float32 { return f.Row(row(i))[j] }))
@@ -196,6 +209,10 @@ func (t *sheet) features(f data.Features, e data.Encoding, encoded bool, under m
 	for _, c := range e.Columns {
 		c.Prepare()
 		hi := lo + c.Width()
+		if c.Name == t.options.Value && c.Name != "" { // is there as it was, for Values
+			lo = hi
+			continue
+		}
 		if !encoded && t.tells(c, f, lo, row) {
 			at := lo
 			t.columns = append(t.columns, TextColumn(c.Name, func(i int) string {

@@ -68,6 +68,7 @@ type encoders struct {
 	encoded map[string][]string // then: columns that are in the table as encoded numbers, and their titles
 	readers []*feature.Reader   // what is to be fitted
 	feat    []float32           // of a block
+	value   string              // the column of values, which is encoded as a number and has no gaps; "": none
 }
 
 // choose finds the columns to encode in a file: those that are asked for, which must be the same in all files, or those
@@ -89,6 +90,9 @@ func (e *encoders) choose(c chooser, list, others []string, option string, missi
 	}
 	found, err := c.encoded(list, others, option)
 	if err != nil {
+		return nil, err
+	}
+	if found, err = e.withValue(c, found); err != nil {
 		return nil, err
 	}
 	first := e.readers == nil
@@ -134,7 +138,7 @@ func (e *encoders) read(file string, b *importBlock, plain int) []float32 {
 	if !e.fitted {
 		for i := range b.spot {
 			for j, r := range e.readers {
-				if cell := b.cells[i*len(e.readers)+j]; !r.Add(cell) {
+				if cell := b.cells[i*len(e.readers)+j]; !r.Add(cell) && r.Name != e.value {
 					b.place(file, i).Bad(r.Name, input.Quote(cell), r.Want())
 				}
 			}
@@ -156,7 +160,7 @@ func (e *encoders) read(file string, b *importBlock, plain int) []float32 {
 				cells = cells[len(titles):]
 				continue
 			}
-			if !c.Encode(cells[0], e.feat[at:]) {
+			if !c.Encode(cells[0], e.feat[at:]) && c.Name != e.value {
 				b.place(file, i).Bad(c.Name, input.Quote(cells[0]), c.Want())
 			}
 			cells = cells[1:]

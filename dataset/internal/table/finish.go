@@ -34,6 +34,10 @@ func (im *importer) finish(ctx context.Context, files []string) error {
 			return err
 		}
 	}
+	if err := im.labels.finish(im); err != nil {
+		return err
+	}
+	r.Classes, about.Classes = im.labels.names, im.labels.names
 	r.Events, r.Nodes, r.Sorted, r.Labels = im.table.n, int(im.last), im.table.sorted, im.table.labelled
 	r.Recipe, r.Kinds, about.Kinds = recipe, im.kinds.list, im.kinds.list
 	if err := im.fitEvents(); err != nil {
@@ -41,6 +45,7 @@ func (im *importer) finish(ctx context.Context, files []string) error {
 	}
 	r.EdgeFeatures = im.features.width
 	im.features.end(int(im.table.next))
+	im.out.Values(im.values.done(int(im.table.next)))
 	im.lookalikes()
 	for _, step := range []func(context.Context) error{im.table.sort, im.writeEvents, im.writeNodes} {
 		if err := step(ctx); err != nil {
@@ -79,9 +84,10 @@ func (im *importer) lookalikes() {
 func (im *importer) begunRecipe() {
 	c := im.report.Columns
 	im.recipe = data.Recipe{Source: c.Source, Target: c.Target, Time: c.Time, Label: c.Label, Kind: c.Kind, ID: c.ID,
+		Value:      c.Value,
 		KindOfFile: im.KindOfFile, NoHeader: im.NoHeader, Layout: im.TimeLayout}
 	im.recipe.Edge.Plain, im.recipe.Edge.PlainWidth = c.EdgeFeatures, max(0, im.width)
-	if len(im.Features)+len(im.NodeFeatures) > 0 {
+	if len(im.Features)+len(im.NodeFeatures) > 0 || im.Value != "" {
 		until := data.TrainEnd(slices.Sorted(slices.Values(im.table.times())))
 		im.recipe.FittedUntil = &until
 	}

@@ -29,7 +29,8 @@ type Options struct {
 	NoHeader  bool   // CSV without a header: columns are called 1, 2, 3, …
 
 	Source, Target, Time string // column names; "": guessed
-	Label                string // "": a column called label, if there is one
+	Label                string // "": a column called label, if there is one; numbers, or words for classes
+	Value                string // column of the number that an event has, to be predicted; it is encoded too
 	Kind                 string // column of the kinds of events; "": they have none, or see KindOfFile
 	ID                   string // column of the ids of events; "": they have none
 	KindOfFile           bool   // the kind of an event is the name of its file, without endings
@@ -84,6 +85,7 @@ type Report struct {
 	TimeUnit       string       `json:"time_unit,omitempty"` // of Unix times
 	Sorted         bool         `json:"sorted"`              // rows were in the order of time
 	Labels         bool         `json:"labels"`              // some label is not 0
+	Classes        []string     `json:"classes,omitempty"`   // of labels that are words or have gaps
 	Kinds          []string     `json:"kinds,omitempty"`
 	EdgeFeatures   int          `json:"edge_features"`
 	NodeFeatures   int          `json:"node_features"`
@@ -141,6 +143,8 @@ type importer struct {
 	table   *eventTable
 	kinds   kindNames
 	ids     eventIDs
+	labels  labelClasses
+	values  eventValues
 	recipe  data.Recipe
 	report  *Report
 	like    string       // whom rows must be like: "as in …"
@@ -214,6 +218,10 @@ func (im *importer) choose(names []string) (Columns, error) {
 	if (im.Schema != nil || im.old != nil && im.old.Recipe != nil) && im.Label == "" {
 		cols.Label = "" // a column that looks like one was none then
 	}
+	if err := c.value(im.Options, &cols); err != nil {
+		return cols, err
+	}
+	im.encoders.value = cols.Value
 	others := append([]string{cols.Source, cols.Target, cols.Time, cols.Label, cols.Kind, cols.ID},
 		cols.EdgeFeatures...)
 	cols.Features, err = im.encoders.choose(c, im.Features, others, "the option Features", im.Missing)
@@ -240,6 +248,8 @@ func (im *importer) merge(b *importBlock) error {
 	feat := im.encoders.read(im.reader.path, b, max(0, im.width))
 	im.checkIDs(b)
 	kinds := im.kinds.read(im, b)
+	im.labels.read(im, b)
+	im.values.read(im, b)
 	im.ids.read(im, b)
 	im.reader.take(&im.finder, b)
 	if im.finder.Total == 0 { // nothing will be written otherwise

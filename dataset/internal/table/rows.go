@@ -136,8 +136,8 @@ func (r *tableReader) take(f *input.Finder, b *importBlock) {
 type cells interface {
 	key(p *place) key
 	time(p *place) (event.Time, string)
-	label(p *place) float32
-	features(p *place) // appends them to those of the block
+	label(p *place) (float32, []byte) // a number, or a word; see place.label
+	features(p *place)                // appends them to those of the block
 	text(p *place) []byte
 }
 
@@ -158,7 +158,7 @@ func (r *tableReader) row(b *importBlock, at input.Place, x cells) {
 		case i == atTime:
 			v.time, v.format = x.time(p)
 		case i == atLabel:
-			v.label = x.label(p)
+			v.label, v.word = x.label(p)
 		case i == atKind:
 			v.kind = x.text(p)
 		case i == atID:
@@ -190,6 +190,7 @@ type importBlock struct {
 
 	time   []event.Time
 	label  []float32
+	word   [][]byte // of labels that are words; nil where no column of labels is wanted
 	kind   [][]byte // nil where no column of kinds is wanted
 	id     [][]byte // nil where no column of ids is wanted
 	spot   []spot
@@ -206,7 +207,7 @@ type importBlock struct {
 
 func (b *importBlock) reset(most int, delim byte) {
 	b.src, b.dst, b.time, b.label, b.feat = b.src[:0], b.dst[:0], b.time[:0], b.label[:0], b.feat[:0]
-	b.kind, b.id = b.kind[:0], b.id[:0]
+	b.word, b.kind, b.id = b.word[:0], b.kind[:0], b.id[:0]
 	b.width, b.format, b.arena, b.spot, b.cells, b.more = -1, "", b.arena[:0], b.spot[:0], b.cells[:0], b.more[:0]
 	b.Block.Reset(most, delim)
 }
@@ -226,7 +227,8 @@ type row struct {
 	format   string
 	label    float32
 	kind, id []byte
-	ok       bool // all values are good
+	word     []byte // a label that is one
+	ok       bool   // all values are good
 }
 
 // add takes the row that was read, or drops it if something is wrong with it. Its features and cells begin where these
@@ -247,6 +249,9 @@ func (b *importBlock) add(p *place, feat, cells int) {
 		b.dst = append(b.dst, v.dst)
 		b.time = append(b.time, v.time)
 		b.label = append(b.label, v.label)
+		if p.names[atLabel] != "" {
+			b.word = append(b.word, v.word)
+		}
 		if p.names[atKind] != "" {
 			b.kind = append(b.kind, v.kind)
 		}

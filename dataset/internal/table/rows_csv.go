@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -59,7 +60,7 @@ func (c *csvCells) key(p *place) key { return p.key(c.fields[c.at[p.column]]) }
 
 func (c *csvCells) time(p *place) (event.Time, string) { return p.time(c.fields[c.at[p.column]]) }
 
-func (c *csvCells) label(p *place) float32 { return p.label(c.fields[c.at[p.column]]) }
+func (c *csvCells) label(p *place) (float32, []byte) { return p.label(c.fields[c.at[p.column]]) }
 
 func (c *csvCells) features(p *place) {
 	p.block.feat = append(p.block.feat, p.feature(c.fields[c.at[p.column]]))
@@ -189,26 +190,34 @@ func (p *place) time(b []byte) (float64, string) {
 
 const wantTime = "a finite number or a date such as 2024-05-01T12:00:00Z"
 
-// label reads a number; true and false are 1 and 0.
-func (p *place) label(b []byte) float32 {
+// label reads a number, where true and false are 1 and 0, or a word, or nothing: noLabel.
+func (p *place) label(b []byte) (x float32, word []byte) {
 	f, ok := input.ParseFloat(b)
 	if !ok {
 		b = bytes.TrimSpace(b)
 		switch strings.ToLower(string(b)) {
 		case "true":
-			return 1
+			return 1, nil
 		case "false":
-			return 0
+			return 0, nil
+		case "":
+			return noLabel, nil
 		}
 		f, ok = input.ParseFloat(b)
+	}
+	if !ok {
+		_, err := strconv.ParseFloat(string(b), 64)
+		if err != nil && !errors.Is(err, strconv.ErrRange) {
+			return 0, b // a word
+		}
 	}
 	if !ok || !input.Finite(float64(float32(f))) {
 		p.spoil(input.Quote(b), wantLabel)
 	}
-	return float32(f)
+	return float32(f), nil
 }
 
-const wantLabel = "a finite number, true or false; the option Kind takes labels that are words or several classes"
+const wantLabel = "a finite number, true, false, a word, or nothing where there is no label"
 
 // feature reads a number that fits into 32 bits.
 func (p *place) feature(b []byte) float32 {

@@ -201,16 +201,19 @@ func (j *jsonCells) time(p *place) (event.Time, string) {
 	return p.time(text)
 }
 
-// label reads a label; a missing one is 0.
-func (j *jsonCells) label(p *place) float32 {
+// label reads a label; one that is not there is absentLabel.
+func (j *jsonCells) label(p *place) (float32, []byte) {
 	value := j.values[p.column]
 	if text, ok := scalarText(value); ok {
 		return p.label(text)
 	}
-	if value != nil {
+	switch {
+	case value == nil:
+		return absentLabel, nil
+	case value[0] != 'n': // null
 		p.spoil(shown(value), wantLabel)
 	}
-	return 0
+	return noLabel, nil
 }
 
 // text reads a value to encode; null and one that is not there are missing. A sheet takes any.

@@ -177,9 +177,15 @@ func (x *parquetCells) time(p *place) (event.Time, string) {
 	return c.time(p, v)
 }
 
-func (x *parquetCells) label(p *place) float32 {
+func (x *parquetCells) label(p *place) (float32, []byte) {
 	c, v := x.next(p)
-	return c.number(p, v)
+	switch k := v.Kind(); {
+	case v.IsNull():
+		return noLabel, nil
+	case k == parquet.ByteArray || k == parquet.FixedLenByteArray:
+		return p.label(keep(p.block, c.letters(v)))
+	}
+	return c.number(p, v), nil
 }
 
 // features reads one number, or as many as the list of a row has.

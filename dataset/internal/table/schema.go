@@ -11,6 +11,7 @@ func (o *Options) follow(s *data.Schema) {
 	r := &s.Columns
 	o.Source, o.Target, o.Time = cmp.Or(o.Source, r.Source), cmp.Or(o.Target, r.Target), cmp.Or(o.Time, r.Time)
 	o.Label, o.Kind, o.ID = cmp.Or(o.Label, r.Label), cmp.Or(o.Kind, r.Kind), cmp.Or(o.ID, r.ID)
+	o.Value = r.Value
 	o.TimeLayout, o.TimeUnit = cmp.Or(o.TimeLayout, r.Layout), cmp.Or(o.TimeUnit, s.TimeUnit)
 	o.NodeID, o.NodeSide = cmp.Or(o.NodeID, r.NodeID), cmp.Or(o.NodeSide, r.NodeSide)
 	o.NoHeader, o.KindOfFile = o.NoHeader || r.NoHeader, r.KindOfFile
@@ -29,4 +30,5 @@ func (im *importer) follow(s *data.Schema) {
 	im.width, im.features.width = e.PlainWidth, e.Width()
 	im.encoders = encoders{fitted: true, columns: e.Columns, width: e.Width(), encoded: s.Encoded}
 	im.kinds.add(s.Kinds...)
+	im.labels.begin(s.Classes)
 }

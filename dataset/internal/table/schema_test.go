@@ -145,8 +145,19 @@ func TestRandomSchemas(t *testing.T) {
 		columns := rapid.SliceOfN(rapid.IntRange(0, len(cells)-1), 0, 5).Draw(t, "columns")
 		o := Options{Kind: "kind", Bipartite: rapid.Bool().Draw(t, "bipartite"),
 			Categories: rapid.IntRange(2, 40).Draw(t, "categories")}
+		labels := rapid.SampledFrom([][]string{nil, {"0", "1", "2.5", "true"}, {"spam", "ham", "ü x"}, {"b", "a", ""},
+			{"3", "-1", "", "0"}, {""}}).Draw(t, "labels")
+		valued := rapid.Bool().Draw(t, "valued")
 		var text bytes.Buffer
 		text.WriteString("u,i,ts,kind")
+		if labels != nil {
+			text.WriteString(",class")
+			o.Label = "class"
+		}
+		if valued {
+			text.WriteString(",price")
+			o.Value = "price"
+		}
 		for i := range columns {
 			fmt.Fprintf(&text, ",c%d", i)
 			o.Features = append(o.Features, fmt.Sprintf("c%d", i))
@@ -154,6 +165,12 @@ func TestRandomSchemas(t *testing.T) {
 		for row := range rapid.IntRange(1, 40).Draw(t, "rows") {
 			fmt.Fprintf(&text, "\n%d,%d,%d,%s", rapid.IntRange(1, 9).Draw(t, "u"), rapid.IntRange(1, 9).Draw(t, "i"),
 				rapid.IntRange(0, 50).Draw(t, "ts")+row, rapid.SampledFrom([]string{"x", "y", "z z"}).Draw(t, "kind"))
+			if labels != nil {
+				text.WriteString("," + rapid.SampledFrom(labels).Draw(t, "label"))
+			}
+			if valued {
+				fmt.Fprintf(&text, ",%v", rapid.Float64Range(-1e9, 1e9).Draw(t, "price"))
+			}
 			for _, c := range columns {
 				cell := cells[c].Draw(t, "cell")
 				text.WriteString(`,"` + strings.ReplaceAll(cell, `"`, `""`) + `"`)
@@ -183,7 +200,7 @@ func TestRandomSchemas(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer again.Close()
-		if again.Hash() != s.Hash() {
+		if again.Hash() != s.Hash() || !slices.Equal(again.Classes, s.Classes) || !slices.Equal(again.Values, s.Values) {
 			table, _ := os.ReadFile(path)
 			t.Fatalf("hash %.8s, was %.8s\n%s\n%s", again.Hash(), s.Hash(), text.String(), table)
 		}
