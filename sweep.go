@@ -183,6 +183,8 @@ func (o *SweepOptions) plan() (*run.Sweep, error) {
 		s.Measure = "auc"
 	case protocol.Next:
 		s.Measure = run.SweepBits
+	case protocol.Regression:
+		s.Measure = run.SweepError
 	}
 	base, err := newSpec(o.Model, o.Task, o.Preset, o.Set, o.Settings...)
 	if err != nil {

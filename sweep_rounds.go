@@ -74,7 +74,7 @@ func choose(s *run.Sweep, trials []int, epoch int, half bool) ([]int, error) {
 		return nil, errors.New("all trials failed: " + s.Trials[trials[0]].Failed)
 	}
 	slices.SortStableFunc(left, func(a, b int) int {
-		if s.Measure == run.SweepBits {
+		if s.Measure == run.SweepBits || s.Measure == run.SweepError {
 			a, b = b, a
 		}
 		return cmp.Compare(s.Trials[b].Score(s.Measure, epoch), s.Trials[a].Score(s.Measure, epoch))

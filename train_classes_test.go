@@ -82,12 +82,12 @@ func TestSeveralClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, row := range said {
-		c, sum := p.Classify(row), 0.0
-		for _, x := range c.Shares {
+		c, sum := p.Answer(row), 0.0
+		for _, x := range c.Classes {
 			sum += x
 		}
 		if math.Abs(sum-1) > 1e-9 {
-			t.Fatalf("shares are %v", c.Shares)
+			t.Fatalf("shares are %v", c.Classes)
 		}
 		if label := set.Log.At(1275 + i).Label; label != 0 && c.Class == set.ClassName(label) {
 			right++

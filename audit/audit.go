@@ -137,6 +137,9 @@ type Options struct {
 	OnBatch func(what string, done, total int) // told after every batch; may be nil
 }
 
+// ErrAnswers says that a run tells classes with names, or values.
+var ErrAnswers = errors.New("only runs of links, labels without names and the task next can be audited")
+
 // ErrTask says that a run has learned something that has no negatives to compare by.
 var ErrTask = errors.New("only runs of link prediction can be compared batch by batch")
 
@@ -157,6 +160,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if fit := record.Config.Fit; fit != nil {
 		return nil, &run.Error{File: o.Dir, Err: fmt.Errorf("%w: it was fitted to all events, and its results are "+
 			"those of %s: audit that run", predict.ErrTrainedOn, record.Path(fit.Chosen))}
+	}
+	if spec.Classes != nil || spec.Target != nil {
+		return nil, fmt.Errorf("%s: %w: 'eval' measures the run again", o.Dir, ErrAnswers)
 	}
 	a := &auditor{Options: o, run: record, result: result, spec: spec}
 	if err := a.look(ctx); err != nil {

@@ -106,8 +106,8 @@ func Ask(
 		ap, _ := measure(a.Scores[:a.Paired], a.Scores[a.Paired:])
 		c.Batches = append(c.Batches, ap)
 	}
-	if record.Task() == protocol.NodeClassification {
-		return c, fmt.Errorf("%w; %s has learned labels of nodes", ErrTask, dir)
+	if task := record.Task(); task.OfEvents() {
+		return c, fmt.Errorf("%w; %s has learned the task %s", ErrTask, dir, task)
 	}
 	results, err := dygmamba.Evaluate(ctx, dir, o)
 	if err != nil {

@@ -101,6 +101,11 @@ func At(src, dst string, time float64) Query { return Query{Src: src, Dst: dst, 
 type Score struct {
 	Logit       float32 `json:"logit"`
 	Probability float64 `json:"probability"`
+	// Of a model of classes with names: the likeliest, and how likely each is. Probability is that of the likeliest of
+	// more than two, and of the second of two.
+	Class   string             `json:"class,omitempty"`
+	Classes map[string]float64 `json:"classes,omitempty"`
+	Value   *float64           `json:"value,omitempty"` // of a model of regression, which has no Probability
 }
 
 // Scores are answers, and the sequence of the last event that they take into account.

@@ -12,6 +12,9 @@ import (
 // ErrSeveralClasses says that a model does not answer with one logit.
 var ErrSeveralClasses = errors.New("the model tells several classes apart and says a logit for each")
 
+// ErrNotOne says that something is about one logit that means a probability, which a model does not say.
+var ErrNotOne = errors.New("not possible with this model")
+
 // Classes are the names of the classes that a classifier of labels tells apart; nil: two without names, or another
 // task.
 func (p *Predictor) Classes() []string { return p.spec.Classes }
@@ -36,33 +39,57 @@ func (p *Predictor) Said(ctx context.Context, qs []Query) ([][]float32, error) {
 	})
 }
 
-// Classified is a class and how likely each is.
-type Classified struct {
-	Class  string             `json:"class"` // the likeliest, the first of equal ones
-	Shares map[string]float64 `json:"classes"`
+// Answer is what a model says of a query in words. Which fields it has depends on the task.
+type Answer struct {
+	Logit       float32  `json:"logit"`                 // of several classes, that of the likeliest
+	Probability *float64 `json:"probability,omitempty"` // of the likeliest of several classes, of the second of two
+	// Of a classifier whose classes have names: the likeliest, the first of equal ones, and how likely each is.
+	Class   string             `json:"class,omitempty"`
+	Classes map[string]float64 `json:"classes,omitempty"`
+	// Of regression, in the unit of the column. The logit is in deviations from the mean.
+	Value *float64 `json:"value,omitempty"`
 }
 
-// Classify is what the model says of a query, Said, in classes. They must have names.
-func (p *Predictor) Classify(said []float32) Classified {
+// Answer puts what the model says of a query, Said, into words.
+func (p *Predictor) Answer(said []float32) Answer {
+	a := Answer{Logit: said[0]}
+	if t := p.spec.Target; t != nil {
+		value := t.Value(said[0])
+		a.Value = &value
+		return a
+	}
 	names := p.spec.Classes
+	if names == nil {
+		probability := p.Probability(said[0])
+		a.Probability = &probability
+		return a
+	}
 	shares := make([]float64, len(names))
 	eval.ClassShares(shares, said)
-	c := Classified{Shares: make(map[string]float64, len(names))}
 	best := 0
+	a.Classes = make(map[string]float64, len(names))
 	for i, name := range names {
-		c.Shares[name] = shares[i]
+		a.Classes[name] = shares[i]
 		if shares[i] > shares[best] {
 			best = i
 		}
 	}
-	c.Class = names[best]
-	return c
+	a.Class, a.Probability = names[best], &shares[best]
+	if len(said) > 1 {
+		a.Logit = said[best]
+	} else {
+		a.Probability = &shares[1]
+	}
+	return a
 }
+
+// InWords says whether answers are more than a logit and a probability: see Answer.
+func (p *Predictor) InWords() bool { return p.spec.Classes != nil || p.spec.Target != nil }
 
 // oneLogit refuses what is about one logit that means a probability.
 func (p *Predictor) oneLogit(what string) error {
 	if p.spec.Outputs() > 1 || p.spec.Target != nil {
-		return fmt.Errorf("%s: %s tells %s, want a model of links or of two labels", what, p.name, p.tells())
+		return fmt.Errorf("%s: %w: %s tells %s, want a model of links or of two labels", what, ErrNotOne, p.name, p.tells())
 	}
 	return nil
 }

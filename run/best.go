@@ -5,6 +5,8 @@ import (
 	"math"
 	"path/filepath"
 	"strings"
+
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // Choice is the seed that answers for a training.
@@ -14,6 +16,9 @@ type Choice struct {
 	Measure string  // of validation, that chose: AP, AUC or BitsMeasure
 	Value   float64 // of the chosen seed; NaN where none has been validated
 }
+
+// ErrorMeasure names that of regression, of which little is good.
+const ErrorMeasure = "RMSE"
 
 // BitsMeasure names the measure of the task "next", of which few are good.
 const BitsMeasure = "bits per event"
@@ -30,7 +35,10 @@ func (c Choice) String() string {
 	if math.IsNaN(c.Value) {
 		return fmt.Sprintf("%s, the first of %d: none has been validated", name, c.Of)
 	}
-	if c.Measure == BitsMeasure {
+	switch c.Measure {
+	case ErrorMeasure:
+		return fmt.Sprintf("%s, the best of %d by validation %s (%.4g)", name, c.Of, c.Measure, c.Value)
+	case BitsMeasure:
 		return fmt.Sprintf("%s, the best of %d by validation, %.3f %s", name, c.Of, c.Value, c.Measure)
 	}
 	return fmt.Sprintf("%s, the best of %d by validation %s (%.2f)", name, c.Of, c.Measure, 100*c.Value)
@@ -67,6 +75,8 @@ func Best(path string) (Choice, error) {
 			case !e.Improved:
 			case e.Next != nil:
 				best.take(file, BitsMeasure, score.Bits)
+			case r.Task() == protocol.Regression:
+				best.take(file, ErrorMeasure, score.RMSE)
 			case r.Task() != "":
 				best.take(file, "AUC", score.AUC)
 			default:
@@ -80,7 +90,7 @@ func Best(path string) (Choice, error) {
 // take takes a seed that is better than what there was.
 func (c *Choice) take(file, measure string, value float64) {
 	better := value > c.Value
-	if measure == BitsMeasure {
+	if measure == BitsMeasure || measure == ErrorMeasure {
 		better = value < c.Value
 	}
 	if math.IsNaN(c.Value) || better {

@@ -188,7 +188,13 @@ type MeanStd struct {
 	APStd    float64            `json:"ap_std"`
 	AUC      float64            `json:"auc"`
 	AUCStd   float64            `json:"auc_std"`
-	Runs     int                `json:"runs"`
+	// Of classes with names, and of values.
+	Accuracy *MeanOf `json:"accuracy,omitempty"`
+	MacroF1  *MeanOf `json:"macro_f1,omitempty"`
+	MAE      *MeanOf `json:"mae,omitempty"`
+	RMSE     *MeanOf `json:"rmse,omitempty"`
+
+	Runs int `json:"runs"`
 }
 
 // Summarize puts runs of one configuration together.
@@ -213,9 +219,31 @@ func Summarize(runs []Result) Summary {
 		m.AP, m.APStd = meanStd(ap)
 		m.AUC, m.AUCStd = meanStd(auc)
 		m.Runs = len(ap)
+		m.Accuracy = meanOf(runs, m, func(r eval.Result) *float64 { return r.Accuracy })
+		m.MacroF1 = meanOf(runs, m, func(r eval.Result) *float64 { return r.MacroF1 })
+		m.MAE = meanOf(runs, m, func(r eval.Result) *float64 { return r.MAE })
+		m.RMSE = meanOf(runs, m, func(r eval.Result) *float64 { return r.RMSE })
 		s.Results = append(s.Results, m)
 	}
 	return s
+}
+
+// meanOf is a measure of one evaluation over the runs that have it; nil: none has.
+func meanOf(runs []Result, of MeanStd, measure func(eval.Result) *float64) *MeanOf {
+	var list []float64
+	for _, r := range runs {
+		for _, x := range r.Results {
+			if v := measure(x.Result); v != nil && x.Scenario == of.Scenario && x.Strategy == of.Strategy {
+				list = append(list, *v)
+			}
+		}
+	}
+	if list == nil {
+		return nil
+	}
+	var m MeanOf
+	m.Mean, m.Std = meanStd(list)
+	return &m
 }
 
 // TooFew says whether one of the evaluations behind a mean had too few events to conclude anything: see eval.Result.

@@ -15,6 +15,9 @@ const SweepFile = "sweep.json"
 
 const SweepFormat = "dygmamba sweep 1"
 
+// SweepError is the measure of sweeps of regression, of which less is better.
+const SweepError = "rmse"
+
 // SweepBits is the measure of sweeps of the task "next", of which fewer are better.
 const SweepBits = "who_bits"
 
@@ -94,6 +97,8 @@ func (t *Trial) Score(measure string, epoch int) float64 {
 			switch score := r.Scores[n-1]; measure {
 			case "auc":
 				sum += score.AUC
+			case SweepError:
+				sum += score.RMSE
 			case SweepBits:
 				sum += score.Bits
 			default:

@@ -46,6 +46,12 @@ func (s *Server) postScore(w http.ResponseWriter, r *http.Request) (any, error) 
 	if err := s.models.ask(j); err != nil {
 		return nil, err
 	}
+	if j.answers != nil {
+		return struct {
+			Scores []predict.Answer `json:"scores"`
+			AsOf   uint64           `json:"as_of"`
+		}{j.answers, j.at.Last}, nil
+	}
 	doc := struct {
 		Scores []scoreDoc `json:"scores"`
 		AsOf   uint64     `json:"as_of"`

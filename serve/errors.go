@@ -70,6 +70,7 @@ var kindOf = []struct {
 }{
 	{predict.ErrTooEarly, "too_early"},
 	{predict.ErrNoRank, "bad_request"},
+	{predict.ErrNotOne, "bad_request"},
 	{event.ErrInvalid, "bad_request"},
 	{eventlog.ErrTooLarge, "too_large"},
 	{eventlog.ErrFull, "log_full"},

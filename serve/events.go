@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -160,7 +161,7 @@ func (d *eventDecoder) one(s *scanner, i int) {
 		case 2:
 			e.Time = s.time(d.set.Clock())
 		case 3:
-			e.Label = s.number("a label")
+			e.Label = d.label(s, i)
 		case 4:
 			e.Features = d.features(s)
 		case 5:
@@ -351,4 +352,18 @@ func clip(s string) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:57], "") + "…"
+}
+
+// label reads a label: a number, or the name of a class where labels are classes. Those are kept by their places.
+func (d *eventDecoder) label(s *scanner, i int) float64 {
+	if len(d.set.Classes) == 0 {
+		return s.number("a label")
+	}
+	name := s.word("a label")
+	at := slices.Index(d.set.Classes, name)
+	if at < 0 {
+		d.bad(i, "label", strconv.Quote(clip(name)), "one of the classes of this data set: "+
+			dataset.ListKinds(d.set.Classes))
+	}
+	return float64(at + 1)
 }

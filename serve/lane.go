@@ -42,6 +42,7 @@ type job struct {
 	at          resolver
 	logits      []float32
 	probability func(logit float32) (probability float64) // by the model that answered
+	answers     []predict.Answer                          // instead of both, of a model that answers in words
 	err         error
 	done        chan struct{}
 	taken       func() // ends the span of waiting for the lane
@@ -247,7 +248,13 @@ func (l *lane) score(jobs []*job) {
 		ctx = live[0].ctx
 	}
 	l.passes(float64(len(qs)))
-	logits, err := l.predictor.Score(ctx, qs)
+	var logits []float32
+	var answers []predict.Answer
+	if l.predictor.InWords() {
+		answers, err = l.inWords(ctx, qs)
+	} else {
+		logits, err = l.predictor.Score(ctx, qs)
+	}
 	if err != nil && len(live) > 1 {
 		for _, j := range live {
 			l.score([]*job{j})
@@ -256,12 +263,29 @@ func (l *lane) score(jobs []*job) {
 	}
 	for _, j := range live {
 		j.at, j.err = at, err
-		if err == nil {
-			j.logits, logits = logits[:len(j.pairs):len(j.pairs)], logits[len(j.pairs):]
+		switch n := len(j.pairs); {
+		case err != nil:
+		case answers != nil:
+			j.answers, answers = answers[:n:n], answers[n:]
+		default:
+			j.logits, logits = logits[:n:n], logits[n:]
 			j.probability = l.predictor.Probability
 		}
 		close(j.done)
 	}
+}
+
+// inWords are the answers of a model of classes or values.
+func (l *lane) inWords(ctx context.Context, qs []predict.Query) ([]predict.Answer, error) {
+	said, err := l.predictor.Said(ctx, qs)
+	if err != nil {
+		return nil, err
+	}
+	answers := make([]predict.Answer, len(said))
+	for i, x := range said {
+		answers[i] = l.predictor.Answer(x)
+	}
+	return answers, nil
 }
 
 // mayAnswer says whether a job needs no replay of the past; otherwise the job gets errPast.

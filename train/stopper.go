@@ -38,7 +38,7 @@ func (s *Stopper) Measure(t model.Training) string {
 	case s.ByBits:
 		return run.BitsMeasure
 	case s.ByRMSE:
-		return "RMSE"
+		return run.ErrorMeasure
 	case t.SelectBy == protocol.All:
 		return "mean AP of all kinds of negatives"
 	case len(protocol.Selecting(t.SelectBy)) > 1:

@@ -72,7 +72,10 @@ class Receipt:
 @dataclass(frozen=True)
 class Score:
     logit: float
-    probability: float
+    probability: Optional[float]  # None of a model that tells values
+    label: Optional[str] = None  # the likeliest class, of a model that tells classes with names
+    classes: Optional[Dict[str, float]] = None  # how likely each is
+    value: Optional[float] = None  # of a model that tells values
 
 
 @dataclass(frozen=True)
@@ -163,7 +166,8 @@ class Client:
     def score(self, queries: Iterable[QueryLike], min_as_of: int = 0) -> Scores:
         """How likely do pairs interact? Queries are (src, dst) or (src, dst, time). Waits until min_as_of is known."""
         doc = self._call("POST", "/v1/score", _body({"queries": [_query(q) for q in queries]}, min_as_of))
-        return Scores([Score(s["logit"], s["probability"]) for s in doc["scores"]], doc["as_of"])
+        return Scores([Score(s["logit"], s.get("probability"), s.get("class"), s.get("classes"),
+                             s.get("value")) for s in doc["scores"]], doc["as_of"])
 
     def score_frame(self, frame: Any, min_as_of: int = 0, batch: int = 5_000) -> Any:
         """A copy of a pandas frame with columns src, dst and perhaps time, and with logit and probability added."""

@@ -169,7 +169,12 @@ func (d *infoDoc) facts() *term.Facts {
 	if d.SelfLoops > 0 {
 		f.Add("self-loops", term.Count(d.SelfLoops))
 	}
-	if d.Labels > 0 {
+	if d.Value != "" {
+		f.Add("value", d.Value)
+	}
+	if n := len(d.Classes); n > 0 {
+		f.Add("labels", fmt.Sprintf("%s, of %d classes: %s", term.Count(d.Labels), n, dataset.ListKinds(d.Classes)))
+	} else if d.Labels > 0 {
 		f.Add("labels", term.Count(d.Labels)+" not 0")
 	}
 	f.Add("features", fmt.Sprintf("%s of events, %s of nodes", d.EdgeFeatures, d.NodeFeatures))

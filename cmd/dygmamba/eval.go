@@ -246,6 +246,9 @@ func (d *evalDoc) add(rows []eval.Row) {
 func bestOf(group []resultDoc) int {
 	return slices.IndexFunc(group, func(r resultDoc) bool {
 		better := func(o resultDoc) bool { return o.AP > r.AP || o.AP == r.AP && o.AUC > r.AUC }
+		if r.RMSE != nil {
+			better = func(o resultDoc) bool { return o.RMSE != nil && *o.RMSE < *r.RMSE }
+		}
 		return r.Batches > 0 && !slices.ContainsFunc(group, better)
 	})
 }

@@ -77,11 +77,18 @@ type resultDoc struct {
 	Events    int                `json:"events,omitempty"`  // that were classified
 	Moments   int                `json:"moments,omitempty"` // time negatives that were asked about
 	// the same of first meetings alone: see eval.Result
-	FirstAP        *float64  `json:"first_ap,omitempty"`
-	FirstAUC       *float64  `json:"first_auc,omitempty"`
-	FirstPositives *int      `json:"first_positives,omitempty"`
-	NegativesHash  string    `json:"negatives_hash"`
-	Paper          *paperDoc `json:"paper,omitempty"`
+	FirstAP        *float64 `json:"first_ap,omitempty"`
+	FirstAUC       *float64 `json:"first_auc,omitempty"`
+	FirstPositives *int     `json:"first_positives,omitempty"`
+	NegativesHash  string   `json:"negatives_hash"`
+	// of classes with names, and of values: see eval.Result
+	Accuracy *float64          `json:"accuracy,omitempty"`
+	MacroF1  *float64          `json:"macro_f1,omitempty"`
+	Classes  []eval.ClassScore `json:"classes,omitempty"`
+	MAE      *float64          `json:"mae,omitempty"`
+	RMSE     *float64          `json:"rmse,omitempty"`
+	Rules    []eval.RuleScore  `json:"rules,omitempty"`
+	Paper    *paperDoc         `json:"paper,omitempty"`
 
 	Reliability *calibration.Reliability `json:"reliability,omitempty"`
 
@@ -108,11 +115,12 @@ func resultOf(r eval.Row, aggregation string) resultDoc {
 		Ranking: r.Ranking, Batches: r.Batches, Positives: r.Positives, Events: r.Events, Moments: r.Moments,
 		NegativesHash: r.Negatives, ECE: r.ECE, Reliability: r.Reliability, few: r.TooFew(),
 		FirstAP: r.FirstAP, FirstAUC: r.FirstAUC, FirstPositives: r.FirstPositives,
+		Accuracy: r.Accuracy, MacroF1: r.MacroF1, Classes: r.Classes, MAE: r.MAE, RMSE: r.RMSE, Rules: r.Rules,
 	}
 	if aggregation == global {
 		doc.AP, doc.AUC = number(r.GlobalAP), number(r.GlobalAUC)
 	}
-	if r.Batches == 0 {
+	if r.Batches == 0 || r.RMSE != nil {
 		doc.AP, doc.AUC = missing, missing
 	}
 	return doc
@@ -172,6 +180,9 @@ func (d *evalDoc) write(w io.Writer, s term.Style) error {
 	}
 	fmt.Fprintf(w, "%s on %s: %s events, %s nodes, %s sampling\n\n", s.Strong(d.Model), s.Strong(d.Data.Name),
 		term.Count(d.Data.Events), term.Count(d.Data.Nodes), d.Sampling)
+	if answers := d.answers(); answers != nil {
+		return answers.writeWith(w, s, splitText(d.Split))
+	}
 	if err := d.table().Write(w, s); err != nil {
 		return err
 	}

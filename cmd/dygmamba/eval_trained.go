@@ -9,7 +9,6 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/predict"
-	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -47,10 +46,10 @@ func (e *evaluation) runTrained(ctx context.Context, a *app) (resultsDoc, error)
 		}
 		first, contenders = cmp.Or(first, p), append(contenders, p.Contender(variant))
 	}
-	if e.model, e.spec = first.Model(), first.Spec(); e.spec.Task == protocol.NodeClassification {
+	if e.model, e.spec = first.Model(), first.Spec(); e.spec.Task.OfEvents() {
 		if e.tgb.asked() {
-			return nil, usagef("--protocol %s ranks destinations, %s was trained to tell labels of nodes",
-				protocolTGB, files[0])
+			return nil, usagef("--protocol %s ranks destinations, %s was trained on the task %s", protocolTGB, files[0],
+				e.spec.Task)
 		}
 		e.aggregation = global // there are no negatives
 	}

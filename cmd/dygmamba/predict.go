@@ -83,6 +83,8 @@ type prediction struct {
 	questions []queries.Question
 	extra     []string // names of its other columns
 	logits    []float32
+	said      [][]float32 // instead of logits, of a model that answers in words
+	model     *predict.Predictor
 	doc       predictDoc
 	table     *queries.Table  // of --queries
 	asker     *queries.Reader // that read it
@@ -107,7 +109,7 @@ func (p *prediction) run(ctx context.Context, a *app, o *openedRun) error {
 		return err
 	}
 	defer model.Close()
-	p.labels = model.Spec().Task == protocol.NodeClassification
+	p.labels, p.model = model.Spec().Task == protocol.NodeClassification, model
 	if p.surprise {
 		return usagef("--surprise: %s was not trained on the task next", o.files[0])
 	}
@@ -133,7 +135,9 @@ func (p *prediction) run(ctx context.Context, a *app, o *openedRun) error {
 		}
 		defer why.discard()
 	}
-	if p.why == "" {
+	if p.why == "" && model.InWords() {
+		p.said, err = model.Said(ctx, queries.Of(p.questions))
+	} else if p.why == "" {
 		p.logits, err = model.Score(ctx, queries.Of(p.questions))
 	} else {
 		err = p.explain(ctx, model, why, &before)
@@ -192,7 +196,12 @@ func (p *prediction) finish(a *app, why *pending) error {
 	if a.json && p.out == "" {
 		p.doc.Results = make([]scoreDoc, len(p.questions))
 		for i, q := range p.questions {
-			p.doc.Results[i] = scoreDoc{questionDocOf(q), p.logits[i], p.probability(p.logits[i]), p.extraOf(q)}
+			if p.said != nil {
+				p.doc.Results[i] = scoreDoc{questionDocOf(q), p.model.Answer(p.said[i]), p.extraOf(q)}
+				continue
+			}
+			p.doc.Results[i] = linkScore(questionDocOf(q), p.logits[i],
+				p.probability(p.logits[i]), p.extraOf(q))
 		}
 	}
 	return a.emit(p.doc, p.write)

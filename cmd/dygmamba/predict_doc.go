@@ -52,9 +52,12 @@ func questionDocOf(q queries.Question) questionDoc {
 
 type scoreDoc struct {
 	questionDoc
-	Logit       float32           `json:"logit"`
-	Probability float64           `json:"probability"`
-	Extra       map[string]string `json:"extra,omitempty"` // what stood beside the query
+	predict.Answer
+	Extra map[string]string `json:"extra,omitempty"` // what stood beside the query
+}
+
+func linkScore(q questionDoc, logit float32, probability float64, extra map[string]string) scoreDoc {
+	return scoreDoc{q, predict.Answer{Logit: logit, Probability: &probability}, extra}
 }
 
 // extraOf are the other columns of a query, by name.
@@ -111,14 +114,21 @@ func (d *unknownDoc) warn(a *app) {
 	a.log().Warn(fmt.Sprintf("%s (in %s queries): %s", what, term.Count(d.Queries), names))
 }
 
-// writeTable writes u,i,ts,logit,probability, and then what else the queries came with.
+// writeTable writes u,i,ts,logit,probability, or what else a model says, and then what else the queries came with.
 func (p *prediction) writeTable(w io.Writer) error {
-	return p.writeColumns(w, len(p.questions), func(row int) []string { return p.questions[row].Extra },
+	columns := []dataset.Column{
 		dataset.TextColumn("u", func(i int) string { return p.questions[i].U }),
 		dataset.TextColumn("i", func(i int) string { return p.questions[i].I }),
 		dataset.TextColumn("ts", func(i int) string { return p.questions[i].TS }),
-		dataset.Float32Column("logit", func(i int) float32 { return p.logits[i] }),
-		dataset.FloatColumn("probability", func(i int) float64 { return p.probability(p.logits[i]) }))
+	}
+	if p.said != nil {
+		columns = append(columns, p.wordColumns()...)
+	} else {
+		columns = append(columns,
+			dataset.Float32Column("logit", func(i int) float32 { return p.logits[i] }),
+			dataset.FloatColumn("probability", func(i int) float64 { return p.probability(p.logits[i]) }))
+	}
+	return p.writeColumns(w, len(p.questions), func(row int) []string { return p.questions[row].Extra }, columns...)
 }
 
 // writeColumns writes a table in the format of --out, with the other columns of the queries behind its own; one whose
@@ -142,6 +152,8 @@ func (p *prediction) writeColumns(w io.Writer, rows int, extra func(row int) []s
 // write is the answer for people: the table itself, or what became of it; one query is answered in words.
 func (p *prediction) write(w io.Writer, s term.Style) error {
 	switch {
+	case p.alone && p.out == "" && p.said != nil:
+		return p.writeWords(w, s)
 	case p.alone && p.out == "":
 		q, logit := p.questions[0], p.logits[0]
 		fmt.Fprintf(w, "%s and %s at %s: %s  %s\n", s.Strong(q.U), s.Strong(q.I), q.TS,

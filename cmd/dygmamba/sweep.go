@@ -260,6 +260,9 @@ func (d *sweepDoc) measures() []sweepMeasure {
 	if d.Measure == run.SweepBits {
 		return []sweepMeasure{{d.Measure, "bits", func(x float64) string { return fmt.Sprintf("%.3f", x) }}}
 	}
+	if d.Measure == run.SweepError {
+		return []sweepMeasure{{d.Measure, "RMSE", plainNumber}}
+	}
 	return []sweepMeasure{{"ap", "AP", term.Percent}, {"auc", "AUC", term.Percent}}
 }
 
@@ -307,12 +310,14 @@ func (d *sweepDoc) write(w io.Writer, s term.Style, set *dataset.Set) error {
 		how = "AUC"
 	case run.SweepBits:
 		how, unit = "bits per event", ""
+	case run.SweepError:
+		how, unit = "RMSE", ""
 	}
 	if len(d.Seeds) > 1 {
 		how = fmt.Sprintf("the mean %s of %d seeds", how, len(d.Seeds))
 	}
 	note := "chosen by " + how + " on the validation events" + unit + "; only the chosen one is measured on the test"
-	if by := d.Result.Runs[0].ChosenBy; by != "" && by != "AP" && by != "AUC" && d.Measure != run.SweepBits {
+	if by := d.Result.Runs[0].ChosenBy; by != "" && by != "AP" && by != "AUC" && by != run.ErrorMeasure && d.Measure != run.SweepBits {
 		note += "; the epoch of each trial by " + by
 	}
 	fmt.Fprintf(w, "\n  %s\n\n", s.Dim(note))

@@ -23,6 +23,7 @@ type watcher struct {
 	progress *term.Progress
 	epochs   int  // at most
 	labels   bool // are learned, not links
+	values   bool // are learned
 	choices  bool // are learned: the task "next"
 
 	trials bool      // of a sweep: nobody knows which of them go on
@@ -33,7 +34,7 @@ type watcher struct {
 
 func watch(a *app, o *dygmamba.TrainOptions) *watcher {
 	w := &watcher{app: a, labels: o.Task == protocol.NodeClassification, seeds: o.Seeds,
-		choices: o.Task == protocol.Next}
+		choices: o.Task == protocol.Next, values: o.Task == protocol.Regression}
 	if o.MaxTime > 0 {
 		w.until = o.Began.Add(o.MaxTime)
 	}
@@ -51,7 +52,7 @@ func (w *watcher) step(seed uint64, s train.Step) {
 	}
 	w.epochs = s.Epochs
 	text := fmt.Sprintf("%sepoch %d/%d  loss %.4f", w.label(seed), s.Epoch, s.Epochs, s.Loss)
-	if !w.labels && !w.choices {
+	if !w.labels && !w.choices && !w.values {
 		text += "  AP " + term.Percent(s.AP)
 	}
 	w.progress.Of("epoch", w.foresee(seed, s.Outlook))
@@ -98,7 +99,12 @@ func (w *watcher) epoch(seed uint64, e run.Epoch) {
 		m    *run.Metric
 	}{{"val", e.Val}, {"time", e.Others[protocol.TimeNegatives]}, {"new", e.NewVal}, {"test", e.Test},
 		{"new test", e.NewTest}} {
-		if part.m != nil && w.labels {
+		if part.m != nil && w.values {
+			line += fmt.Sprintf("  %s MAE %s RMSE %s", part.name, plainNumber(part.m.MAE), plainNumber(part.m.RMSE))
+		} else if part.m != nil && part.m.Accuracy != nil {
+			line += fmt.Sprintf("  %s AUC %s accuracy %s", part.name, term.Percent(part.m.AUC),
+				term.Percent(*part.m.Accuracy))
+		} else if part.m != nil && w.labels {
 			line += fmt.Sprintf("  AUC %s %s", part.name, term.Percent(part.m.AUC))
 		} else if part.m != nil {
 			line += fmt.Sprintf("  %s%s %s/%s", title, part.name, term.Percent(part.m.AP), term.Percent(part.m.AUC))
@@ -162,6 +168,9 @@ func writeSummary(w io.Writer, s term.Style, set *dataset.Set, dir string, sum r
 			"  There are no test events: the data set is too short, or too many events have the same time.")
 		return err
 	}
+	if answers := answersOf(sum); answers != nil {
+		return answers.write(w, s)
+	}
 	if err := resultTable(set.Name, sum).Write(w, s); err != nil {
 		return err
 	}
@@ -215,6 +224,8 @@ func chosenBy(r run.Result) string {
 		return fmt.Sprintf(" by validation, %.3f %s", r.NextVal.WhoBits, r.ChosenBy)
 	case r.ChosenBy == "" || r.Val == nil:
 		return ""
+	case r.Task == protocol.Regression:
+		return fmt.Sprintf(" by validation %s %s", r.ChosenBy, plainNumber(r.Val.RMSE))
 	case r.Task == protocol.NodeClassification:
 		return fmt.Sprintf(" by validation %s %s", r.ChosenBy, term.Percent(r.Val.AUC))
 	}

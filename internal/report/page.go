@@ -89,9 +89,23 @@ func (v view) Learning() page.Figures {
 		title, note = "Area under the ROC curve", "in percent; higher is better"
 		own, of = func(run.Epoch) float64 { return math.NaN() }, func(m *run.Metric) float64 { return m.AUC }
 	}
+	entropy := "binary cross entropy; lower is better"
+	if v.InWords() {
+		entropy = "cross entropy; lower is better"
+	}
+	if v.Task == protocol.Regression {
+		errors := v.curves(func(run.Epoch) float64 { return math.NaN() },
+			func(m *run.Metric) float64 { return m.RMSE })
+		return page.Figures{
+			{Title: "Loss", Note: "mean squared error in squared deviations; lower is better", Key: page.Keys(loss),
+				Chart: chart(page.Around(loss, 0.05), loss)},
+			{Title: "RMSE", Note: "in the unit of " + v.Column + "; lower is better", Key: page.Keys(errors),
+				Chart: chart(page.Around(errors, 0.05), errors)},
+		}
+	}
 	quality := v.curves(own, of)
 	return page.Figures{
-		{Title: "Loss", Note: "binary cross entropy; lower is better", Key: page.Keys(loss),
+		{Title: "Loss", Note: entropy, Key: page.Keys(loss),
 			Chart: chart(page.Around(loss, 0.05), loss)},
 		{Title: title, Note: note, Key: page.Keys(quality),
 			Chart: chart(page.Around(quality, 0.05).InPercent(), quality)},

@@ -41,7 +41,8 @@ type Options struct {
 type Report struct {
 	Run       string           `json:"run"`
 	Model     string           `json:"model"`
-	Task      protocol.Task    `json:"task,omitempty"` // "" is link prediction
+	Task      protocol.Task    `json:"task,omitempty"`   // "" is link prediction
+	Column    string           `json:"column,omitempty"` // that is told, of regression
 	Preset    string           `json:"preset"`
 	Seed      uint64           `json:"seed"`
 	Data      eval.DataRecord  `json:"data"`
@@ -117,6 +118,12 @@ func seedsIn(dirs []string) ([]Seed, error) {
 // Labels says whether the run learned labels of nodes, not links.
 func (r *Report) Labels() bool { return r.Task == protocol.NodeClassification }
 
+// OfEvents says whether the run was asked about events alone: no node was hidden.
+func (r *Report) OfEvents() bool { return r.Task.OfEvents() }
+
+// InWords says whether the run tells classes with names, or values: its page has results and rules alone.
+func (r *Report) InWords() bool { return r.Measured.Classes != nil || r.Measured.RMSE != nil }
+
 // Make looks at a run.
 func Make(ctx context.Context, o Options) (*Report, error) {
 	began := time.Now()
@@ -132,7 +139,7 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	r.Scenario, r.Negatives = cmp.Or(o.Scenario, protocol.Transductive), cmp.Or(o.Negatives, protocol.RandomNegatives)
-	if r.Labels() {
+	if r.Task.OfEvents() {
 		r.Scenario, r.Negatives = protocol.Transductive, ""
 	}
 	t := test{report: r, options: o, predictor: o.Predictor}
@@ -151,6 +158,9 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 func (r *Report) recall(record run.Run, p *predict.Predictor, set *dataset.Set) error {
 	c, spec := record.Config, p.Spec()
 	r.Model, r.Task, r.Preset, r.Seed = c.Model, spec.Task, spec.Preset, c.Seed
+	if spec.Target != nil {
+		r.Column = spec.Target.Column
+	}
 	r.Parameters, r.Sampling, r.Hashes = c.Params, c.Sampling, c.Hashes
 	r.parts = c.Parts()
 	r.Calibrated = p.Calibration() != nil
@@ -204,6 +214,9 @@ func (r *Report) compare() {
 	}
 	if m := r.noted(); m.Batches > 0 {
 		same := math.Abs(m.AP-r.Measured.AP) < tolerance && math.Abs(m.AUC-r.Measured.AUC) < tolerance
+		if m.RMSE != nil && r.Measured.RMSE != nil {
+			same = math.Abs(*m.RMSE-*r.Measured.RMSE) <= tolerance**m.RMSE
+		}
 		if r.Repeats = &same; !same {
 			r.note(fmt.Sprintf("Asked again, the model has AP %.2f and AUC %.2f where the run noted %.2f and %.2f.",
 				100*r.Measured.AP, 100*r.Measured.AUC, 100*m.AP, 100*m.AUC))

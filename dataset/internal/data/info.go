@@ -24,10 +24,12 @@ type Info struct {
 	Pairs                      int        `json:"distinct_pairs"` // ordered
 	Repeats                    float64    `json:"repeated"`       // part of the events whose ordered pair met before
 	SelfLoops                  int        `json:"self_loops"`
-	Labels                     int        `json:"labels"`  // that are not 0
-	NodeFeatures, EdgeFeatures int        `json:"-"`       // columns
-	NodeZero, EdgeZero         bool       `json:"-"`       // all of them are 0
-	Density                    []int      `json:"density"` // events in each of DensityBins equal parts of the time
+	Labels                     int        `json:"labels"`            // that are not 0
+	Classes                    []string   `json:"classes,omitempty"` // of labels with names
+	Value                      string     `json:"value,omitempty"`   // column of values
+	NodeFeatures, EdgeFeatures int        `json:"-"`                 // columns
+	NodeZero, EdgeZero         bool       `json:"-"`                 // all of them are 0
+	Density                    []int      `json:"density"`           // events in each of DensityBins equal parts of the time
 }
 
 // DensityBins is the number of parts in Info.Density.
@@ -39,7 +41,7 @@ func Stats(s *Set) Info {
 	n := all.Len()
 	i := Info{Name: s.Name, Events: n, MaxNode: max(0, s.NumNodes()-1), NodeFeatures: s.Node.Cols,
 		EdgeFeatures: s.Edge.Cols, NodeZero: s.Node.Data == nil, EdgeZero: s.Edge.Data == nil, Bipartite: s.Bipartite,
-		TimeFormat: s.TimeFormat, Density: make([]int, DensityBins)}
+		TimeFormat: s.TimeFormat, Classes: s.Classes, Value: s.ValueColumn(), Density: make([]int, DensityBins)}
 	if n == 0 {
 		return i
 	}
