@@ -29,6 +29,8 @@ type (
 	Set = data.Set
 	// Features is a row-major matrix. Data nil: all zero. Row 0 belongs to no node or event.
 	Features = data.Features
+	// Timeline is features of nodes that change over time.
+	Timeline = data.Timeline
 	// Names is the dictionary of a data set: what its nodes were called where they came from. A nil *Names calls every
 	// node by its id.
 	Names = data.Names

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/internal/memory"
 	"github.com/dygmamba/dygmamba/internal/tally"
@@ -21,6 +22,7 @@ type Base struct {
 	kinds      Kinds        // that queries tell apart
 	tally      *tally.Kinds // counts of kinds before a query; nil: none
 	floats     []float32    // used again by the next batch
+	timeline   *sample.Timeline
 }
 
 // Declared is a model whose parameters have names and shapes. They get memory and initial values before Open.
@@ -89,6 +91,19 @@ func (b *Base) KindsAsked(tp *grad.Tape, batch *sample.Batch) *tensor.Tensor {
 	return tp.Floats(b.floats, n, width)
 }
 
+// WithTimeline is a plan that also asks which row of the table of node features describes each node as of the query's
+// time, where those change. Models that read this table ask for it.
+func (b *Base) WithTimeline(p sample.Plan) sample.Plan {
+	p.Timeline = b.timeline
+	return p
+}
+
+func (b *Base) follow(t *dataset.Timeline) {
+	if t != nil {
+		b.timeline = sample.NewTimeline(t.Node, t.Time)
+	}
+}
+
 // FreezeTime keeps the frequencies of the time encoder as they are, if asked to.
 func (b *Base) FreezeTime(freeze bool) {
 	if freeze {
@@ -120,6 +135,9 @@ func build(env Env, m Declared) (Model, error) {
 	if need, free := 4*int64(p.Count()), memory.Available(); free > 0 && need > free {
 		return nil, fmt.Errorf("the weights take %.1f GiB, and %.1f GiB are free: narrower or fewer layers need less",
 			float64(need)/gib, float64(free)/gib)
+	}
+	if b, ok := m.(interface{ follow(*dataset.Timeline) }); ok {
+		b.follow(env.Timeline)
 	}
 	p.Place(env.Device)
 	if err := m.Open(env); err != nil {

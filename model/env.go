@@ -15,7 +15,10 @@ import (
 type Env struct {
 	Device     device.Device
 	Node, Edge dataset.Features
-	NumNodes   int // 1 + the largest node id
+	// Timeline is what is known of nodes where that changes over time; Node then has its width and no rows. Nil: it
+	// does not change.
+	Timeline *dataset.Timeline
+	NumNodes int // 1 + the largest node id
 	// Kinds are those of the events, by edge id; nil: they have none.
 	Kinds func() []event.Kind
 	Names Names // what nodes are called; nil: by their ids
@@ -47,13 +50,19 @@ func (e Env) Features(nodeDim, edgeDim int, kinds Kinds) (node, edge *nn.Feature
 		features  dataset.Features
 		kinds     int // columns
 		most      int
-	}{{"node", "node_feat_dim", e.Node, 0, nodeDim}, {"edge", "edge_feat_dim", e.Edge, kinds.Width(), edgeDim}} {
+	}{{"node", "node_feat_dim", e.describes(), 0, nodeDim}, {"edge", "edge_feat_dim", e.Edge, kinds.Width(), edgeDim}} {
 		if wide := f.features.Cols + f.kinds; (f.features.Data != nil || f.kinds > 0) && wide > f.most {
 			return nil, nil, fmt.Errorf("%s features have %d columns, %s is %d and must be at least as many: "+
 				"train with --set %s=%d", f.what, wide, f.key, f.most, f.key, wide)
 		}
 	}
-	node = nn.NewFeatures(e.Device, e.Node.Data, e.Node.Rows, e.Node.Cols)
+	if e.Timeline == nil {
+		node = nn.NewFeatures(e.Device, e.Node.Data, e.Node.Rows, e.Node.Cols)
+	} else { // row 0 is that of nodes of which nothing is known yet
+		f := e.Timeline.Features
+		node = nn.NewFeatures(e.Device, nil, 1, f.Cols)
+		node.Grow(f.Data, f.Rows)
+	}
 	if kinds == 0 {
 		edge = nn.NewFeatures(e.Device, e.Edge.Data, e.Edge.Rows, e.Edge.Cols)
 	} else {
@@ -64,6 +73,14 @@ func (e Env) Features(nodeDim, edgeDim int, kinds Kinds) (node, edge *nn.Feature
 		e.OnFeatures(node, edge, kinds)
 	}
 	return node, edge, nil
+}
+
+// describes is what is known of nodes, as far as its width goes.
+func (e Env) describes() dataset.Features {
+	if e.Timeline != nil {
+		return e.Timeline.Features
+	}
+	return e.Node
 }
 
 // growWithKinds adds the rows of all events to a table, a part of them at a time.

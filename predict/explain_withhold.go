@@ -266,6 +266,9 @@ func join(to, from *sample.Batch) {
 	to.Queries = append(to.Queries, from.Queries...)
 	to.Positives = len(to.Queries)
 	to.Gaps = append(to.Gaps, from.Gaps...)
+	for i, list := range from.States {
+		to.States[i] = append(to.States[i], list...)
+	}
 	if to.Rows == nil {
 		to.Rows = make([]sample.Rows, len(from.Rows))
 	}
@@ -274,6 +277,6 @@ func join(to, from *sample.Batch) {
 		all.Len = r.Len
 		all.Node, all.Edge = append(all.Node, r.Node...), append(all.Edge, r.Edge...)
 		all.Time, all.Delta = append(all.Time, r.Time...), append(all.Delta, r.Delta...)
-		all.Count = append(all.Count, r.Count...)
+		all.Count, all.State = append(all.Count, r.Count...), append(all.State, r.State...)
 	}
 }

@@ -232,7 +232,7 @@ func (p *Predictor) open(f model.Factory, file checkpoint.File) (err error) {
 	}
 	if o.Set != nil {
 		env.Node, env.Edge, env.NumNodes = o.Set.Node, o.Set.Edge, max(o.Set.NumNodes(), p.log.NumNodes())
-		env.Names = o.Set.Names
+		env.Names, env.Timeline = o.Set.Names, o.Set.Timeline
 		env.Kinds = func() []event.Kind { return model.KindsByEdge(o.Set.Log) }
 		if o.Names != nil {
 			env.Names = o.Names

@@ -65,7 +65,8 @@ func misfits(was, is Facts) (list []string) {
 }
 
 // grownBy is by how many events a set is longer than one of a hash whose events it begins with, 0 if it is not.
-// Features of nodes may not have changed: they would be others for the old events too.
+// Features of nodes may not have changed: they would be others for the old events too. Where they change over time,
+// rows may have come after all that were there.
 func grownBy(set *dataset.Set, was Facts, hash string) int {
 	more := set.Log.Len() - was.Events
 	if more <= 0 || was.Events == 0 {
@@ -80,6 +81,11 @@ func grownBy(set *dataset.Set, was Facts, hash string) int {
 		}
 		rows := 1 + int(last)
 		first.Edge.Rows, first.Edge.Data = rows, first.Edge.Data[:rows*first.Edge.Cols]
+	}
+	if t := set.Timeline; t.Len() > was.NodeRows { // later rows come last
+		n := was.NodeRows
+		first.Timeline = &dataset.Timeline{Node: t.Node[:n], Time: t.Time[:n], Features: dataset.Features{Rows: n,
+			Cols: t.Features.Cols, Data: t.Features.Data[:n*t.Features.Cols]}}
 	}
 	if first.Hash() != hash {
 		return 0

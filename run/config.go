@@ -84,6 +84,7 @@ type Facts struct {
 	Events       int        `json:"events"`
 	EdgeFeatures int        `json:"edge_features"` // of each; 0 where all are zero
 	NodeFeatures int        `json:"node_features"`
+	NodeRows     int        `json:"node_rows,omitempty"` // of features of nodes that change over time
 	First        event.Time `json:"first"`
 	Last         event.Time `json:"last"`
 	TimeFormat   string     `json:"time_format"` // dataset.TimeNumber or TimeDate
@@ -98,7 +99,7 @@ func FactsOf(s *dataset.Set) Facts {
 	if s.Edge.Data != nil {
 		f.EdgeFeatures = s.Edge.Cols
 	}
-	if s.Node.Data != nil {
+	if f.NodeRows = s.Timeline.Len(); s.Node.Data != nil || f.NodeRows > 0 {
 		f.NodeFeatures = s.Node.Cols
 	}
 	return f

@@ -48,6 +48,7 @@ func (g Gatherer) Rows(past index.View, p Plan, qs []Query, b *Batch) {
 			w.picked()
 		}
 	}
+	w.states()
 	if p.Distinct {
 		w.distinct()
 	}
@@ -69,7 +70,7 @@ func (b *Batch) GatherExtras(done <-chan struct{}) {
 func (g Gatherer) byCall(past index.View, p Plan, qs []Query, b *Batch) {
 	p.ByCall = false
 	b.Queries = append(b.Queries[:0], qs...)
-	b.Rows, b.Gaps, b.Extras = b.Rows[:0], b.Gaps[:0], b.Extras[:0]
+	b.Rows, b.Gaps, b.Extras, b.States = b.Rows[:0], b.Gaps[:0], b.Extras[:0], [2][]int32{}
 	b.Calls = b.Calls[:0]
 	for lo, hi := 0, b.positives(); ; lo, hi = hi, min(len(qs), hi+max(1, b.positives())) {
 		if lo == len(qs) && len(b.Calls) > 0 { // no queries are one call too

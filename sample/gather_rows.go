@@ -85,6 +85,9 @@ func (p *Plan) Bytes(queries int) float64 {
 		if p.Counts != NoCounts {
 			position += 8
 		}
+		if p.Timeline != nil {
+			position += 4
+		}
 		total += float64(queries) * each[i] * position
 	}
 	for _, e := range p.Extras {

@@ -121,7 +121,7 @@ func (w *work) end() {
 	for d := range w.draws {
 		clear(w.draws[d].own)
 	}
-	w.past, w.plan.Picker, w.batch, w.task = nil, nil, nil, nil
+	w.past, w.plan.Picker, w.plan.Timeline, w.batch, w.task = nil, nil, nil, nil, nil
 }
 
 // parallel does the task for each of n things: queries, or rows of a draw. Which worker gets which is left to chance

@@ -93,6 +93,8 @@ type Plan struct {
 	PairGaps int      // k: gaps between the pair's own past meetings, DyGMamba's time stream
 	Distinct bool     // the batch's distinct nodes, for models that keep something of each node
 	Extras   []Extra  // what the model itself knows how to find
+	// Timeline tells which row of a table describes a node as of the query's time; nil: the one with its id.
+	Timeline *Timeline
 
 	// NegativesFirst lets the Picker choose for the negatives before the positives, as in the reference programs'
 	// models with a memory.
@@ -125,6 +127,9 @@ type Batch struct {
 	Gaps     []float32 // [n, PairGaps]: most recent last, Never where there are fewer
 	Distinct Distinct
 	Extras   []Part // what each extra of the plan gave
+	// States are, with a Timeline, the rows of a table that describe the sources and the destinations: see
+	// AppendDescribed.
+	States [2][]int32
 	// Calls are, with ByCall, the queries once more, in parts that were gathered together; then there are no Rows,
 	// Gaps and Extras here.
 	Calls []*Batch
@@ -143,6 +148,7 @@ type Rows struct {
 	Delta []float32 // [rows, Len]: the root's time − Time, taken in float64; with ExactTimes before Time was rounded
 	Count []int32   // [rows, Len, 2]: occurrences in the source's row, in the destination's row
 	Slot  []int32   // [rows, Len]: where Node stands among the batch's distinct nodes
+	State []int32   // [rows, Len], with a Timeline: the row of a table that describes Node, see Described
 }
 
 // Distinct lists the nodes that occur in a batch, each once, padding and the queries' own included. The number of nodes

@@ -156,7 +156,8 @@ func (t *trainer) build(need Memory) (err error) {
 // Environment is what the run's model is built in.
 func (r *Run) Environment(dev device.Device) model.Env {
 	return model.Env{
-		Device: dev, Node: r.Set.Node, Edge: r.Set.Edge, NumNodes: r.Set.NumNodes(), Names: r.Set.Names, Seed: r.Seed,
+		Device: dev, Node: r.Set.Node, Edge: r.Set.Edge, Timeline: r.Set.Timeline, NumNodes: r.Set.NumNodes(),
+		Names: r.Set.Names, Seed: r.Seed,
 		Kinds: func() []event.Kind { return model.KindsByEdge(r.Set.Log) },
 		Train: func() (event.Span, error) {
 			split := r.Protocol.Whole()

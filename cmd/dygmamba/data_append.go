@@ -48,7 +48,9 @@ func newDataAppend(a *app) *cobra.Command {
 	flags.StringVar(&o.Kind, "kind", "", "`column` of the kinds of events (default: as in the first import)")
 	flags.StringSliceVar(&o.EdgeFeatures, "edge-features", nil,
 		"columns of numbers that describe an event (default: as in the first import)")
-	flags.StringVar(&o.NodeFile, "nodes", "", "table with the features of new nodes, one row per node")
+	flags.StringVar(&o.NodeFile, "nodes", "",
+		"table with the features of new nodes, one row per node; where features change over time: later rows of any node")
+	flags.StringVar(&o.NodeTime, "node-time", "", "with --nodes: column of times (default: as in the first import)")
 	flags.StringVar(&o.NodeID, "node-id", "", "with --nodes: column of node names (default: as in the first import)")
 	flags.StringVar(&o.NodeSide, "node-side", "",
 		"with --nodes: column with the values source or destination (default: as in the first import)")

@@ -37,7 +37,7 @@ func newDataExport(a *app) *cobra.Command {
 					return usagef("--%s %s is the data set itself", flag, path)
 				}
 			}
-			if e.nodes != "" && set.Node.Data == nil {
+			if e.nodes != "" && set.Node.Data == nil && set.Timeline == nil {
 				return usagef("--nodes %s: the nodes of %s have no features", e.nodes, set.Name)
 			}
 			return e.run(cmd.Context(), a, set)
@@ -94,6 +94,8 @@ type exportDoc struct {
 	Nodes  *exportedDoc `json:"nodes,omitempty"`
 	Schema string       `json:"schema"`
 	Import []string     `json:"import"` // the command that makes the same data set of it
+
+	nodeRows string // what the rows of Nodes are
 }
 
 type exportedDoc struct {
@@ -122,12 +124,15 @@ func (e *export) run(ctx context.Context, a *app, set *dataset.Set) error {
 		a.log().Warn("written as encoded numbers, as their values cannot be told from these: " +
 			strings.Join(events.Encoded, ", "))
 	}
-	doc, o := exportDoc{Data: set.Name, Events: events, Schema: e.schema}, events.Options
+	doc, o := exportDoc{Data: set.Name, Events: events, Schema: e.schema, nodeRows: "nodes"}, events.Options
+	if set.Timeline != nil {
+		doc.nodeRows = "rows of node features"
+	}
 	if e.nodes != "" {
 		if doc.Nodes, err = writeTable(ctx, e.nodes, set, dataset.ExportNodes); err != nil {
 			return err
 		}
-		o.NodeID, o.NodeSide = doc.Nodes.Options.NodeID, doc.Nodes.Options.NodeSide
+		o.NodeID, o.NodeSide, o.NodeTime = doc.Nodes.Options.NodeID, doc.Nodes.Options.NodeSide, doc.Nodes.Options.NodeTime
 	}
 	doc.Import = e.importAgain(o)
 	return a.emit(doc, doc.write)
@@ -177,6 +182,9 @@ func (e *export) importAgain(o dataset.ImportOptions) []string {
 		if o.NodeSide != "" {
 			args = append(args, "--node-side", o.NodeSide)
 		}
+		if o.NodeTime != "" {
+			args = append(args, "--node-time", o.NodeTime)
+		}
 	}
 	return args
 }
@@ -185,7 +193,7 @@ func (d exportDoc) write(w io.Writer, s term.Style) error {
 	for i, t := range []*exportedDoc{d.Events, d.Nodes} {
 		if t != nil {
 			fmt.Fprintf(w, "wrote %s: %s %s in %d columns\n", s.Strong(t.File), term.Count(t.Rows),
-				[]string{"events", "nodes"}[i], len(t.Columns))
+				[]string{"events", d.nodeRows}[i], len(t.Columns))
 		}
 	}
 	var words []string

@@ -157,7 +157,9 @@ func addTableFlags(cmd *cobra.Command, o *dataset.ImportOptions) {
 		"`words` that mean a missing number or date, in addition to NA, null, none, ? and similar")
 	flags.BoolVar(&o.Bipartite, "bipartite", false,
 		"sources and destinations are different nodes, even if they have the same name")
-	flags.StringVar(&o.NodeFile, "nodes", "", "table with node features, one row per node")
+	flags.StringVar(&o.NodeFile, "nodes", "", "table with node features: one row per node, or more with --node-time")
+	flags.StringVar(&o.NodeTime, "node-time", "",
+		"with --nodes: `column` of times; a row holds from its time until the node's next row")
 	flags.StringVar(&o.NodeID, "node-id", "", "with --nodes: column of node names (default: detected)")
 	flags.StringSliceVar(&o.NodeFeatures, "node-features", nil,
 		"with --nodes: `columns` to encode, as with --features (default: all columns, as numbers)")
@@ -265,6 +267,8 @@ func someProblems(o dataset.ImportOptions) error {
 		return usagef("--kind and --kind-of-file cannot be used together")
 	case len(o.NodeFeatures) > 0 && o.NodeFile == "":
 		return usagef("--node-features needs --nodes")
+	case o.NodeTime != "" && o.NodeFile == "":
+		return usagef("--node-time needs --nodes")
 	}
 	return nil
 }
@@ -336,6 +340,9 @@ func (doc importDoc) facts() *term.Facts {
 	}
 	if doc.EdgeFeatures+doc.NodeFeatures > 0 {
 		f.Add("features", fmt.Sprintf("%d of events, %d of nodes", doc.EdgeFeatures, doc.NodeFeatures))
+	}
+	if doc.NodeRows > 0 {
+		f.Add("over time", fmt.Sprintf("features of nodes change: %s rows", term.Count(doc.NodeRows)))
 	}
 	doc.Encoding.addTo(f)
 	if !doc.Sorted {

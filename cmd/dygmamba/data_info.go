@@ -23,7 +23,8 @@ type infoDoc struct {
 	spanDoc
 	EdgeFeatures featuresDoc       `json:"edge_features"`
 	NodeFeatures featuresDoc       `json:"node_features"`
-	Encoding     *encodingDoc      `json:"encoding,omitempty"` // of features that were fitted
+	NodeHistory  *timelineDoc      `json:"node_timeline,omitempty"` // of features of nodes that change over time
+	Encoding     *encodingDoc      `json:"encoding,omitempty"`      // of features that were fitted
 	Busiest      []busyDoc         `json:"busiest"`
 	Sampling     protocol.Sampling `json:"sampling"`
 	Hash         string            `json:"hash"`
@@ -93,7 +94,7 @@ func inform(ctx context.Context, a *app, set *dataset.Set, history bool) (*infoD
 	}
 	doc := &infoDoc{
 		Info: i, spanDoc: spanOf(i.First, i.Last, set.Clock()), EdgeFeatures: featuresDoc{i.EdgeFeatures, i.EdgeZero},
-		NodeFeatures: featuresDoc{i.NodeFeatures, i.NodeZero}, Encoding: encodingDocOf(set.Recipe, set.Clock()),
+		NodeFeatures: featuresDoc{i.NodeFeatures, i.NodeZero}, NodeHistory: timelineDocOf(set), Encoding: encodingDocOf(set.Recipe, set.Clock()),
 		Busiest: busiest(set, 5), Sampling: set.Sampling, Hash: hash,
 		Split: eval.RecordSplit(proto.Split()), Published: asPublished(set.Name, i),
 	}
@@ -178,6 +179,7 @@ func (d *infoDoc) facts() *term.Facts {
 		f.Add("labels", term.Count(d.Labels)+" not 0")
 	}
 	f.Add("features", fmt.Sprintf("%s of events, %s of nodes", d.EdgeFeatures, d.NodeFeatures))
+	d.NodeHistory.addTo(f)
 	d.Encoding.addTo(f)
 	bars := make([]float64, len(d.Density))
 	for i, n := range d.Density {

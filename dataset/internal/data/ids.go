@@ -83,6 +83,12 @@ func Without(s *Set, drop func(i int) bool, erase map[event.Node]bool) *Set {
 	}
 	part := pick(s, kept)
 	if s.Names == nil {
+		part.Timeline = s.Timeline.renumbered(func(n event.Node) event.Node {
+			if erase[n] {
+				return 0
+			}
+			return n
+		})
 		if s.Node.Data != nil {
 			part.Node.Data = slices.Clone(s.Node.Data)
 			for n := range erase {
@@ -109,6 +115,7 @@ func Without(s *Set, drop func(i int) bool, erase map[event.Node]bool) *Set {
 			copy(part.Node.Row(int(to)), s.Node.Row(n))
 		}
 	}
+	part.Timeline = s.Timeline.renumbered(func(n event.Node) event.Node { return number[n] })
 	part.Log = part.Log.Renumbered(func(n event.Node) event.Node { return number[n] })
 	return part
 }

@@ -29,6 +29,7 @@ type Info struct {
 	Value                      string     `json:"value,omitempty"`   // column of values
 	NodeFeatures, EdgeFeatures int        `json:"-"`                 // columns
 	NodeZero, EdgeZero         bool       `json:"-"`                 // all of them are 0
+	NodeRows                   int        `json:"-"`                 // of features of nodes that change over time
 	Density                    []int      `json:"density"`           // events in each of DensityBins equal parts of the time
 }
 
@@ -40,7 +41,8 @@ func Stats(s *Set) Info {
 	all := s.Log.All()
 	n := all.Len()
 	i := Info{Name: s.Name, Events: n, MaxNode: max(0, s.NumNodes()-1), NodeFeatures: s.Node.Cols,
-		EdgeFeatures: s.Edge.Cols, NodeZero: s.Node.Data == nil, EdgeZero: s.Edge.Data == nil, Bipartite: s.Bipartite,
+		EdgeFeatures: s.Edge.Cols, NodeZero: s.Node.Data == nil && s.Timeline == nil, EdgeZero: s.Edge.Data == nil,
+		NodeRows: s.Timeline.Len(), Bipartite: s.Bipartite,
 		TimeFormat: s.TimeFormat, Classes: s.Classes, Value: s.ValueColumn(), Density: make([]int, DensityBins)}
 	if n == 0 {
 		return i

@@ -26,6 +26,7 @@ type Recipe struct {
 	Node     Encoding `json:"node,omitzero"`       // features of nodes
 	NodeID   string   `json:"node_id,omitempty"`   // the column of names in a table of nodes
 	NodeSide string   `json:"node_side,omitempty"` // and of sides
+	NodeTime string   `json:"node_time,omitempty"` // and of the times from which on rows hold; "": they always do
 
 	// FittedUntil is the time up to which events, and the nodes that occur in them, told the encodings what they know.
 	FittedUntil *event.Time `json:"fitted_until,omitempty"`

@@ -26,6 +26,7 @@ type Set struct {
 	Path       string // where Open found it, absolute; "" in the user's cache, where its name finds it from anywhere
 	Log        *event.Log
 	Node, Edge Features          // row = id; row 0 is padding
+	Timeline   *Timeline         // features of nodes that change over time; nil: those of Node hold always
 	Names      *Names            // what the nodes were called; nil: ids are their own names
 	Bipartite  bool              // no node is both a source and a destination
 	Sampling   protocol.Sampling // the default for this data
@@ -49,10 +50,13 @@ type known struct {
 	log        *event.Log
 	events     int
 	node, edge Features
+	timeline   *Timeline
 }
 
 // Know tells the hash of the set as it is, for Hash. It is forgotten where events or features are replaced.
-func (s *Set) Know(hash string) { s.known = known{hash, s.Log, s.Log.Len(), s.Node, s.Edge} }
+func (s *Set) Know(hash string) {
+	s.known = known{hash, s.Log, s.Log.Len(), s.Node, s.Edge, s.Timeline}
+}
 
 // OnClose says how Close releases the memory behind the set.
 func (s *Set) OnClose(release func() error) { s.release = release }
@@ -91,7 +95,8 @@ func (s *Set) NumNodes() int { return max(s.Log.NumNodes(), s.Node.Rows) }
 // came from.
 func (s *Set) Hash() string {
 	k := s.known
-	if k.hash != "" && k.log == s.Log && k.events == s.Log.Len() && k.node.is(s.Node) && k.edge.is(s.Edge) {
+	if k.hash != "" && k.log == s.Log && k.events == s.Log.Len() && k.node.is(s.Node) && k.edge.is(s.Edge) &&
+		k.timeline == s.Timeline {
 		return k.hash
 	}
 	h := sha256.New()
@@ -100,6 +105,7 @@ func (s *Set) Hash() string {
 	hashValues(h, s.Values)
 	hashFeatures(h, s.Node)
 	hashFeatures(h, s.Edge)
+	hashTimeline(h, s.Timeline)
 	return hex.EncodeToString(h.Sum(nil))
 }
 

@@ -130,6 +130,7 @@ func (w *Writer) written(raw []byte, c Counts) (*data.Set, error) {
 	columns := d.columns()
 	set := &data.Set{Edge: d.features(EdgeFeatures), Node: d.features(NodeFeatures)}
 	d.values(set)
+	d.timeline(set)
 	if d.err != nil {
 		return nil, fmt.Errorf("what is written cannot be read back: %w", d.err)
 	}

@@ -57,13 +57,19 @@ const (
 	idEnds       = 20 // int64 by edge id: where each ends
 	Value        = 28 // float64 by edge id, 0 first; absent: events have none
 	Kind         = 18 // uint16 per event, a place in the list of kinds from 1; absent: all 0
+
+	// Features of nodes that change over time, a row each; absent: they do not.
+	TimelineNode     = 24 // int32
+	TimelineTime     = 25 // float64, never decreasing
+	TimelineFeatures = 26 // float32, rows × columns
 )
 
 var sectionNames = map[uint32]string{Source: "source", Destination: "destination", Time: "time",
 	Label: "label", Edge: "edge", EdgeFeatures: "edge features", NodeFeatures: "node features",
 	NameNumbers: "name numbers", NameText: "name text", NameEnds: "name ends", about: "about", recipe: "recipe",
 	LaterSources: "later sources", starts: "starts", histories: "histories", facts: "facts", checksums: "checksums",
-	Kind: "kind", idText: "id text", idEnds: "id ends", Value: "value"}
+	Kind: "kind", idText: "id text", idEnds: "id ends", Value: "value", TimelineNode: "timeline node",
+	TimelineTime: "timeline time", TimelineFeatures: "timeline features"}
 
 // About is what a native file says about itself in words.
 type About struct {
@@ -241,6 +247,7 @@ func (w *Writer) set(s *data.Set) error {
 	node := s.Node
 	node.Rows = max(1, node.Rows) // padding, also where there are no nodes
 	w.features(NodeFeatures, node)
+	w.Timeline(s.Timeline)
 	w.Names(s.Names)
 	w.IDs(s.IDs)
 	w.Values(s.Values)

@@ -103,6 +103,7 @@ func newAppender(set *data.Set, o Options, w *native.Writer) *importer {
 	im.Label, im.TimeLayout = cmp.Or(im.Label, r.Label), cmp.Or(im.TimeLayout, r.Layout)
 	im.TimeUnit = set.TimeUnit
 	im.NodeID, im.NodeSide = cmp.Or(im.NodeID, r.NodeID), cmp.Or(im.NodeSide, r.NodeSide)
+	im.NodeTime = cmp.Or(im.NodeTime, r.NodeTime)
 	im.NoHeader = im.NoHeader || r.NoHeader
 	if im.EdgeFeatures == nil {
 		im.EdgeFeatures = r.Edge.Plain

@@ -43,8 +43,12 @@ func ExportEncoded(ctx context.Context, w io.Writer, s *data.Set, format string)
 	return eventSheet(s, true).write(ctx, w, format)
 }
 
-// ExportNodes writes the nodes of a set with their features, for Options.NodeFile.
+// ExportNodes writes the nodes of a set with their features, for Options.NodeFile: a row for each, or where features
+// change over time their rows.
 func ExportNodes(ctx context.Context, w io.Writer, s *data.Set, format string) (*Exported, error) {
+	if s.Timeline != nil {
+		return timelineSheet(s).write(ctx, w, format)
+	}
 	if s.Node.Data == nil {
 		return nil, errors.New("export: nodes have no features")
 	}
@@ -135,7 +139,7 @@ func eventSheet(s *data.Set, encoded bool) *sheet {
 	t.columns = append(t.columns,
 		nameColumn(s, r.Source, func(row int) event.Node { return all.Src[order[row]] }),
 		nameColumn(s, r.Target, func(row int) event.Node { return all.Dst[order[row]] }),
-		timeColumn(s, r.Time, func(row int) event.Time { return all.Time[order[row]] }))
+		timeColumn(s, r.Time, len(order), func(row int) event.Time { return all.Time[order[row]] }))
 	if all.Len() > 0 && slices.ContainsFunc(order, func(i int) bool { return all.Label(i) != 0 }) {
 		t.options.Label = r.Label
 		label := Float32Column(r.Label, func(row int) float32 { return all.Label(order[row]) })
@@ -174,6 +178,9 @@ func eventSheet(s *data.Set, encoded bool) *sheet {
 		width := s.Node.Cols
 		schema.Columns.Node = data.Encoding{Plain: (&sheet{columns: nodeColumns(s, nil)}).titles(s.Node, r.Node),
 			PlainWidth: width}
+	}
+	if schema.Columns.NodeTime = ""; s.Timeline != nil {
+		schema.Columns.Node, schema.Columns.NodeTime = timelineEncoding(s), r.NodeTime
 	}
 	t.options.EdgeFeatures, t.options.Schema = schema.Columns.Edge.Plain, schema
 	return t
@@ -322,6 +329,7 @@ func recipeOf(s *data.Set) data.Recipe {
 	r.Source, r.Target, r.Time = cmp.Or(r.Source, "src"), cmp.Or(r.Target, "dst"), cmp.Or(r.Time, "time")
 	r.Kind, r.ID = cmp.Or(r.Kind, "kind"), cmp.Or(r.ID, "id")
 	r.Label, r.NodeID, r.NodeSide = cmp.Or(r.Label, "label"), cmp.Or(r.NodeID, "node"), cmp.Or(r.NodeSide, "side")
+	r.NodeTime = cmp.Or(r.NodeTime, "time")
 	return r
 }
 
@@ -392,13 +400,13 @@ func Float32Column(name string, of func(row int) float32) Column {
 
 // timeColumn is times: numbers, or dates. In Parquet those are timestamps where microseconds tell them exactly, and
 // text elsewhere.
-func timeColumn(s *data.Set, name string, of func(row int) event.Time) Column {
+func timeColumn(s *data.Set, name string, rows int, of func(row int) event.Time) Column {
 	text := func(row int) string { return input.FormatTime(of(row), s.TimeFormat) }
 	if s.TimeFormat != input.TimeDate {
 		return Column{name, text, parquet.Leaf(parquet.DoubleType),
 			func(row int) parquet.Value { return parquet.DoubleValue(of(row)) }}
 	}
-	for row := range s.Log.Len() {
+	for row := range rows {
 		if at := of(row); float64(micros(at))/1e6 != at {
 			return TextColumn(name, text)
 		}

@@ -47,6 +47,9 @@ type Options struct {
 	NodeFile  string // a table with a row per node: its name and features
 	NodeID    string // its column of names; "": guessed
 	NodeSide  string // bipartite: its column that says source or destination; "": a column called side, if there is one
+	// NodeTime is its column of times: the table then has any number of rows for a node, each of which holds from its
+	// time on. "": it has one row for a node, which always holds.
+	NodeTime string
 	// NodeFeatures are its columns to encode, as Features are; none: all others are numbers, taken as they are.
 	NodeFeatures []string
 
@@ -89,7 +92,8 @@ type Report struct {
 	Kinds          []string     `json:"kinds,omitempty"`
 	EdgeFeatures   int          `json:"edge_features"`
 	NodeFeatures   int          `json:"node_features"`
-	Columns        Columns      `json:"columns"` // as they were found in the first file
+	NodeRows       int          `json:"node_rows,omitempty"` // of features of nodes that change over time
+	Columns        Columns      `json:"columns"`             // as they were found in the first file
 	Warnings       []string     `json:"warnings,omitempty"`
 	Numbers        bool         `json:"-"` // all names are whole numbers
 	NodesWithout   int          `json:"-"` // nodes missing in the node file

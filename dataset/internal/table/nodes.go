@@ -34,6 +34,7 @@ func (im *importer) writeNodes(ctx context.Context) error {
 		}
 	}
 	im.report.NodeFeatures = max(0, n.width)
+	n.writeTimeline()
 	if n.section == nil {
 		im.out.Section(native.NodeFeatures, im.report.Nodes+1, max(0, n.width), 0)
 		return nil
@@ -54,11 +55,16 @@ type nodeFile struct {
 	columns  Columns
 	encoders encoders
 	rows     []event.Node // of what is to be fitted: the node of each row, 0 for those that are nobody's
+
+	timeline timelineRows // where rows have times
 }
 
 func (n *nodeFile) read(ctx context.Context) error {
 	if n.old != nil && n.old.Node.Cols == 0 {
 		return input.FileError(n.NodeFile, "features of nodes", "none, as the data have none")
+	}
+	if n.old != nil && n.timed() != (n.old.Timeline != nil) {
+		return n.otherForm()
 	}
 	in, err := openTable(ctx, n.NodeFile, nil)
 	if err != nil {
@@ -68,6 +74,9 @@ func (n *nodeFile) read(ctx context.Context) error {
 	o := n.Options
 	o.Label = "" // of events
 	n.reader = &tableReader{path: n.NodeFile, o: o, choose: n.choose, merge: n.merge, nodes: true}
+	if n.timed() {
+		n.reader.merge, n.reader.layout = n.mergeTimed, input.Layout(n.TimeLayout)
+	}
 	if err := n.noted(n.reader.read(ctx, in)); err != nil {
 		return err
 	}
@@ -77,6 +86,9 @@ func (n *nodeFile) read(ctx context.Context) error {
 	}
 	if err := n.finder.Err(); err != nil {
 		return err
+	}
+	if n.timed() {
+		return n.endTimed()
 	}
 	n.warnings()
 	if n.old != nil || n.Schema != nil {
@@ -124,7 +136,12 @@ func (n *nodeFile) choose(names []string) (cols Columns, err error) {
 		cols.Target = ""
 	}
 	defer func() { n.columns = cols }()
-	cols.Features, err = n.encoders.choose(c, n.NodeFeatures, []string{cols.Source, cols.Target},
+	if cols.Time = n.NodeTime; n.timed() {
+		if err := c.nodeTime(cols); err != nil {
+			return cols, err
+		}
+	}
+	cols.Features, err = n.encoders.choose(c, n.NodeFeatures, []string{cols.Source, cols.Target, cols.Time},
 		"the option NodeFeatures", n.Missing)
 	if err != nil || len(cols.Features) > 0 {
 		return cols, err

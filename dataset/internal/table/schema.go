@@ -14,6 +14,7 @@ func (o *Options) follow(s *data.Schema) {
 	o.Value = r.Value
 	o.TimeLayout, o.TimeUnit = cmp.Or(o.TimeLayout, r.Layout), cmp.Or(o.TimeUnit, s.TimeUnit)
 	o.NodeID, o.NodeSide = cmp.Or(o.NodeID, r.NodeID), cmp.Or(o.NodeSide, r.NodeSide)
+	o.NodeTime = cmp.Or(o.NodeTime, r.NodeTime)
 	o.NoHeader, o.KindOfFile = o.NoHeader || r.NoHeader, r.KindOfFile
 	o.Bipartite = o.Bipartite || s.Bipartite
 	o.EdgeFeatures, o.Features = r.Edge.Plain, nil
@@ -24,7 +25,7 @@ func (im *importer) follow(s *data.Schema) {
 	im.recipe, im.report.TimeFormat, im.like = s.Columns, s.TimeFormat, "as the schema says"
 	im.recipe.Label, im.recipe.Kind, im.recipe.ID, im.recipe.NoHeader = im.Label, im.Kind, im.ID, im.NoHeader
 	if im.NodeFile == "" {
-		im.recipe.Node, im.recipe.NodeID, im.recipe.NodeSide = data.Encoding{}, "", ""
+		im.recipe.Node, im.recipe.NodeID, im.recipe.NodeSide, im.recipe.NodeTime = data.Encoding{}, "", "", ""
 	}
 	e := &im.recipe.Edge
 	im.width, im.features.width = e.PlainWidth, e.Width()

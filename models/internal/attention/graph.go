@@ -144,12 +144,7 @@ type hop struct {
 // Load uploads what is known of the first n queries of b, and its plan's draws from the first on.
 func (g *Graph) Load(tp *grad.Tape, b *sample.Batch, n int) {
 	g.host = g.host[:0]
-	for _, q := range b.Queries[:n] {
-		g.host = append(g.host, q.Src)
-	}
-	for _, q := range b.Queries[:n] {
-		g.host = append(g.host, q.Dst)
-	}
+	g.host = b.AppendDescribed(b.AppendDescribed(g.host, sample.Src, n), sample.Dst, n)
 	g.roots.count, g.roots.rows = 2*n, g.of.Node.Load(tp, g.host)
 	slots := min(n, len(b.Distinct.Src)) // none where there is no memory
 	g.roots.slots = g.join(tp, b.Distinct.Src[:slots], b.Distinct.Dst[:slots])
@@ -160,7 +155,7 @@ func (g *Graph) Load(tp *grad.Tape, b *sample.Batch, n int) {
 
 func (g *Graph) loadHop(tp *grad.Tape, h *hop, src, dst sample.Rows) {
 	each := len(src.Node)
-	h.count, h.rows = 2*each, g.of.Node.Load(tp, src.Node, dst.Node)
+	h.count, h.rows = 2*each, g.of.Node.Load(tp, src.Described(), dst.Described())
 	h.edges = g.of.Edge.Load(tp, src.Edge, dst.Edge)
 	h.mask, h.slots = g.mask(tp, src.Node, dst.Node), g.join(tp, src.Slot, dst.Slot)
 	h.delta = tp.New(2 * each)
@@ -175,6 +170,7 @@ func part(b *sample.Batch, draw, n int) sample.Rows {
 	r := b.Rows[draw]
 	size := len(r.Node) / max(1, len(b.Queries)) * n
 	r.Node, r.Edge, r.Delta, r.Slot = r.Node[:size], r.Edge[:size], r.Delta[:size], r.Slot[:min(size, len(r.Slot))]
+	r.State = r.State[:min(size, len(r.State))]
 	return r
 }
 

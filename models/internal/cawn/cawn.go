@@ -79,7 +79,7 @@ func (m *Model) Plan() sample.Plan {
 			of = sample.Hop(len(draws) - 1)
 		}
 	}
-	return sample.Plan{Draws: draws, Picker: m.picker, ExactTimes: m.cfg.ExactTimes}
+	return m.WithTimeline(sample.Plan{Draws: draws, Picker: m.picker, ExactTimes: m.cfg.ExactTimes})
 }
 
 // Embed describes each of the queries' nodes by the walks that begin there.

@@ -14,6 +14,7 @@ import (
 type input struct {
 	cfg        Config
 	hostNodes  []int32      // [steps]: 0 at padding
+	hostStates []int32      // [steps]: rows of what is known of the nodes
 	hostEdges  []int32      // [steps]
 	hostDelta  []float32    // [steps]
 	hostSteps  []float32    // [steps] from level 1 on: 1 at a step, 0 at padding
@@ -39,7 +40,8 @@ func (in *input) load(m *Model, tp *grad.Tape, b *sample.Batch) {
 	for hop := range in.cfg.Length {
 		in.grow(b, hop)
 	}
-	in.nodes, in.edges = m.Node.Load(tp, in.hostNodes), m.Edge.Load(tp, in.hostEdges)
+	in.describe(b)
+	in.nodes, in.edges = m.Node.Load(tp, in.hostStates), m.Edge.Load(tp, in.hostEdges)
 	in.delta = tp.Floats(in.hostDelta, len(in.hostDelta))
 	in.mark(tp)
 	in.count(b)
@@ -61,6 +63,16 @@ func (in *input) begin(b *sample.Batch) {
 		in.hostEdges, in.hostDelta = append(in.hostEdges, -1), append(in.hostDelta, 0)
 	}
 	in.tree.Levels[0] = len(in.hostNodes)
+}
+
+// describe lists the rows of what is known of the nodes of all steps, in their order.
+func (in *input) describe(b *sample.Batch) {
+	n := len(b.Queries)
+	in.hostStates = b.AppendDescribed(b.AppendDescribed(in.hostStates[:0], sample.Src, n), sample.Dst, n)
+	for hop := range in.cfg.Length {
+		in.hostStates = append(in.hostStates, b.Rows[hop].Described()...)
+		in.hostStates = append(in.hostStates, b.Rows[in.cfg.Length+hop].Described()...)
+	}
 }
 
 // grow puts down the steps that go on from those of the last level.

@@ -77,7 +77,7 @@ func (m *Model) Open(env model.Env) (err error) {
 	if m.shift, err = newShift(env, c.IntegerTimes); err != nil {
 		return err
 	}
-	env.Node.Data = nil // the data's own are not looked at
+	env.Node.Data, env.Timeline = nil, nil // the data's own are not looked at
 	if err := m.OpenFeatures(env, nodeDim, c.EdgeDim); err != nil {
 		return err
 	}

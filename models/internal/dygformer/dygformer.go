@@ -109,7 +109,7 @@ func (m *Model) declareLayers(s nn.Scope) {
 func (m *Model) Open(env model.Env) error { return m.input.open(env, m.cfg) }
 
 // Plan asks for the latest neighbours of both nodes, and how often each occurs on either side.
-func (m *Model) Plan() sample.Plan { return m.cfg.Plan() }
+func (m *Model) Plan() sample.Plan { return m.WithTimeline(m.cfg.Plan()) }
 
 // Shape tells steps apart between which a table of features has moved.
 func (m *Model) Shape(*sample.Batch) uint64 { return m.input.Moves() }

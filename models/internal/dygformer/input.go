@@ -34,7 +34,9 @@ func (in *input) load(tp *grad.Tape, b *sample.Batch) {
 	in.Rows = len(b.Queries)
 	in.Patches = (src.Len + dst.Len) / in.patch
 	in.ids = join(in.ids, in.Rows, src.Node, dst.Node)
-	in.Nodes, in.Present = in.Node.Load(tp, in.ids), tp.Ints(in.ids)
+	in.Present = tp.Ints(in.ids)
+	in.ids = join(in.ids, in.Rows, src.Described(), dst.Described())
+	in.Nodes = in.Node.Load(tp, in.ids)
 	in.ids = join(in.ids, in.Rows, src.Edge, dst.Edge)
 	in.Edges = in.Edge.Load(tp, in.ids)
 	in.ids = join(in.ids, in.Rows, src.Count, dst.Count)

@@ -145,7 +145,7 @@ func (m *Model) declareFeedForward(s nn.Scope, width int) {
 func (m *Model) Open(env model.Env) error { return m.input.open(env, m.cfg) }
 
 // Plan asks for the latest neighbours of both nodes, how often they occur, and the pair's own gaps.
-func (m *Model) Plan() sample.Plan { return m.WithTally(m.cfg.Plan()) }
+func (m *Model) Plan() sample.Plan { return m.WithTimeline(m.WithTally(m.cfg.Plan())) }
 
 // Shape tells steps apart between which a table of features has moved.
 func (m *Model) Shape(*sample.Batch) uint64 { return m.input.Moves() }

@@ -78,10 +78,10 @@ func (m *Model) Open(env model.Env) (err error) {
 
 // Plan asks for neighbours, of which messages are made, and for the batch's distinct nodes: each of their memories is
 // computed once.
-func (m *Model) Plan() sample.Plan { return m.plan }
+func (m *Model) Plan() sample.Plan { return m.WithTimeline(m.plan) }
 
 // UnitPlan asks for the same.
-func (m *Model) UnitPlan() sample.Plan { return m.plan }
+func (m *Model) UnitPlan() sample.Plan { return m.WithTimeline(m.plan) }
 
 // Close gives all memory back.
 func (m *Model) Close() {

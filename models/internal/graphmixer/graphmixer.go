@@ -93,7 +93,7 @@ func (m *Model) Plan() sample.Plan {
 		gap := sample.Both(sample.Draw{Neighbors: m.cfg.gapRow(), RowLen: m.cfg.gapRow()})
 		draws = []sample.Draw{draws[0], gap[0], draws[1], gap[1]}
 	}
-	return sample.Plan{Draws: draws, Picker: m.picker, ExactTimes: m.cfg.ExactTimes}
+	return m.WithTimeline(sample.Plan{Draws: draws, Picker: m.picker, ExactTimes: m.cfg.ExactTimes})
 }
 
 func (m *Model) drawsGap() bool { return m.picker != nil || !m.Node.Empty() }

@@ -37,13 +37,8 @@ func (in *input) load(m *Model, tp *grad.Tape, b *sample.Batch) {
 	if m.Node.Empty() {
 		return
 	}
-	in.hostNodes = in.hostNodes[:0]
-	for _, q := range b.Queries {
-		in.hostNodes = append(in.hostNodes, q.Src)
-	}
-	for _, q := range b.Queries {
-		in.hostNodes = append(in.hostNodes, q.Dst)
-	}
+	n := len(b.Queries)
+	in.hostNodes = b.AppendDescribed(b.AppendDescribed(in.hostNodes[:0], sample.Src, n), sample.Dst, n)
 	in.own = m.Node.Load(tp, in.hostNodes)
 	in.hostMet, in.hostShare = in.hostMet[:0], in.hostShare[:0]
 	in.meet(&m.cfg, &b.Rows[1])
@@ -55,16 +50,16 @@ func (in *input) load(m *Model, tp *grad.Tape, b *sample.Batch) {
 // meet notes which neighbours of a draw count for the mean, and how much: in a span each as much as any other; by count
 // the released program divides their mean by the number that was asked for.
 func (in *input) meet(c *Config, r *sample.Rows) {
-	span := c.TimeGapMode == Span
+	span, described := c.TimeGapMode == Span, r.Described()
 	for lo := 0; lo < len(r.Node); lo += r.Len {
 		valid := 0
 		for i, node := range r.Node[lo : lo+r.Len] {
 			if node == 0 || span && !(float64(r.Delta[lo+i]) < c.TimeGap) {
-				node = -1
+				in.hostMet = append(in.hostMet, -1)
 			} else {
 				valid++
+				in.hostMet = append(in.hostMet, described[lo+i])
 			}
-			in.hostMet = append(in.hostMet, node)
 		}
 		share := float32(0)
 		if valid > 0 {

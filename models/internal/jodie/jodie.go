@@ -67,7 +67,7 @@ func (m *Model) Open(env model.Env) error {
 		return err
 	}
 	m.shifts = [4]float32{float32(src.mean), float32(1 / src.deviation), float32(dst.mean), float32(1 / dst.deviation)}
-	env.Node = dataset.Features{} // are not looked at
+	env.Node, env.Timeline = dataset.Features{}, nil // are not looked at
 	if err := m.OpenFeatures(env, m.cfg.NodeDim, m.cfg.EdgeDim); err != nil {
 		return err
 	}

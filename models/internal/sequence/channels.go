@@ -26,7 +26,7 @@ func (t *Tables) Load(tp *grad.Tape, a, b *sample.Rows, patch int) Positions {
 	p.Delta = tp.Floats(t.floats, len(t.floats))
 	t.ids = append(append(t.ids[:0], a.Node...), b.Node...)
 	p.Present = tp.Ints(t.ids)
-	p.Nodes, p.Edges = t.Node.Load(tp, a.Node, b.Node), t.Edge.Load(tp, a.Edge, b.Edge)
+	p.Nodes, p.Edges = t.Node.Load(tp, a.Described(), b.Described()), t.Edge.Load(tp, a.Edge, b.Edge)
 	t.ids = append(append(t.ids[:0], a.Count...), b.Count...)
 	p.Counts = t.Often.Load(tp, t.ids, patch)
 	return p

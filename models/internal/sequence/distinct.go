@@ -64,11 +64,12 @@ func DistinctHistories(node, edge *nn.Features, lists []*sample.Rows, beside [][
 	d := NewDistinct()
 	kept = &sample.Rows{Len: lists[0].Len}
 	for k, r := range lists {
+		described := r.Described()
 		for lo := 0; lo < len(r.Node); lo += r.Len {
 			hi := lo + r.Len
 			for i := lo; i < hi; i++ {
 				there := uint32(min(r.Node[i], 1)) // nodes differ in their features alone
-				d.Add(math.Float32bits(r.Delta[i]), there, node.Known(r.Node[i]), edge.Known(r.Edge[i]))
+				d.Add(math.Float32bits(r.Delta[i]), there, node.Known(described[i]), edge.Known(r.Edge[i]))
 			}
 			var counts []int32
 			if len(r.Count) > 0 {
@@ -88,6 +89,9 @@ func DistinctHistories(node, edge *nn.Features, lists []*sample.Rows, beside [][
 				continue
 			}
 			kept.Node, kept.Edge = append(kept.Node, r.Node[lo:hi]...), append(kept.Edge, r.Edge[lo:hi]...)
+			if len(r.State) > 0 {
+				kept.State = append(kept.State, r.State[lo:hi]...)
+			}
 			kept.Delta, kept.Count = append(kept.Delta, r.Delta[lo:hi]...), append(kept.Count, counts...)
 			more = append(more, numbers...)
 		}

@@ -39,6 +39,6 @@ func (in *input) load(m *Model, tp *grad.Tape, b *sample.Batch) {
 	half := len(in.hostMask) / 2
 	in.hostMask = append(in.hostMask, in.hostMask[:half]...)
 	in.otherMask = tp.Ints(in.hostMask[half:])
-	in.nodes = m.Node.Load(tp, src.Node, dst.Node)
+	in.nodes = m.Node.Load(tp, src.Described(), dst.Described())
 	in.edges = m.Edge.Load(tp, src.Edge, dst.Edge)
 }

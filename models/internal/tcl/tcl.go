@@ -72,7 +72,7 @@ func (m *Model) Open(env model.Env) (err error) {
 // Plan asks for the two sequences.
 func (m *Model) Plan() sample.Plan {
 	draw := sample.Draw{Neighbors: m.cfg.Neighbors, RowLen: m.cfg.rowLen(), Target: sample.TargetFirst}
-	return sample.Plan{Draws: sample.Both(draw), Picker: m.picker, ExactTimes: m.cfg.ExactTimes}
+	return m.WithTimeline(sample.Plan{Draws: sample.Both(draw), Picker: m.picker, ExactTimes: m.cfg.ExactTimes})
 }
 
 // Embed describes each of the queries' nodes as the other one sees it.

@@ -60,7 +60,7 @@ func (m *Model) Open(env model.Env) (err error) {
 }
 
 // Plan asks for neighbours, and for the neighbours that they had.
-func (m *Model) Plan() sample.Plan { return m.plan }
+func (m *Model) Plan() sample.Plan { return m.WithTimeline(m.plan) }
 
 // Sided says that each node is described alone, whichever side of a query it is on.
 func (m *Model) Sided() {}

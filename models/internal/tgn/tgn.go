@@ -75,7 +75,7 @@ func (m *Model) Open(env model.Env) (err error) {
 }
 
 // Plan asks for neighbours, and for the batch's distinct nodes: each of their memories is computed once.
-func (m *Model) Plan() sample.Plan { return m.plan }
+func (m *Model) Plan() sample.Plan { return m.WithTimeline(m.plan) }
 
 // UnitPlan asks for nothing: a message is made of the two nodes' memories and the event.
 func (m *Model) UnitPlan() sample.Plan { return sample.Plan{} }

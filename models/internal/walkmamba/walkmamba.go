@@ -170,7 +170,7 @@ func (m *Model) Plan() sample.Plan {
 	if m.cfg.asksWalks() {
 		p.Extras = []sample.Extra{m.walks}
 	}
-	return m.WithTally(p)
+	return m.WithTimeline(m.WithTally(p))
 }
 
 // Shape tells steps apart between which a table has moved, or that upload another number of walk vectors.

@@ -1,0 +1,48 @@
+package native
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dygmamba/dygmamba/dataset/internal/data"
+	"github.com/dygmamba/dygmamba/event"
+)
+
+// Timeline writes features of nodes that change over time, if there are any.
+func (w *Writer) Timeline(t *data.Timeline) {
+	if t == nil {
+		return
+	}
+	put(w, TimelineNode, t.Node)
+	put(w, TimelineTime, t.Time)
+	w.features(TimelineFeatures, t.Features)
+}
+
+// timeline reads them. They are few beside the events, and are checked at once.
+func (d *decoder) timeline(s *data.Set) {
+	sec, ok := d.sections[TimelineNode]
+	if !ok {
+		return
+	}
+	for _, kind := range []uint32{TimelineNode, TimelineTime, TimelineFeatures} {
+		if !d.read(kind) {
+			return
+		}
+	}
+	n := int(min(sec.rows, math.MaxInt32))
+	t := &data.Timeline{Node: column[event.Node](d, TimelineNode, n, true),
+		Time: column[event.Time](d, TimelineTime, n, true), Features: d.features(TimelineFeatures)}
+	if d.err != nil {
+		return
+	}
+	found := fmt.Sprintf("section timeline features of %d rows and %d columns", t.Features.Rows, t.Features.Cols)
+	if !d.check(t.Features.Rows == n && t.Features.Cols == s.Node.Cols && (t.Features.Data != nil || n*s.Node.Cols == 0), found,
+		fmt.Sprintf("%d rows of %d columns", n, s.Node.Cols)) {
+		return
+	}
+	if row, err := t.Check(event.Node(d.header.nodes)); err != nil {
+		d.bad(row+1, "timeline", err, "rows of features of nodes in the order of time")
+		return
+	}
+	s.Timeline = t
+}
