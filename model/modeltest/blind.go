@@ -21,6 +21,7 @@ func blind(t testing.TB, e *entry) {
 			}
 		}
 	}
+	timely(t, e)
 }
 
 // foresight asks queries at the beginning of some units, in streams that are the same before that instant, and says

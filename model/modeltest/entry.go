@@ -24,6 +24,7 @@ type entry struct {
 	factory model.Factory
 	world   *world
 	bare    *world           // the same without features
+	timed   *world           // the same with features of nodes that change over time
 	specs   []model.Spec     // small, and with every promise kept: one, or the variants of a rule
 	forms   []model.Spec     // these, and the reference's own with random neighbours, which need not keep them
 	devices [3]device.Device // with 1, 2 and 3 threads
@@ -31,7 +32,8 @@ type entry struct {
 
 func newEntry(t testing.TB, name string, f model.Factory) *entry {
 	t.Helper()
-	e := &entry{name: name, factory: f, world: newWorld(t, true), bare: newWorld(t, false)}
+	e := &entry{name: name, factory: f, world: newWorld(t, true), bare: newWorld(t, false),
+		timed: newTimedWorld(t)}
 	for i := range e.devices {
 		e.devices[i] = Device(t, i+1)
 	}
@@ -160,7 +162,7 @@ func (w *world) data(name string, imported bool) model.Data {
 
 func (w *world) environment(dev device.Device, seed uint64) model.Env {
 	return model.Env{
-		Device: dev, Node: w.set.Node, Edge: w.set.Edge, NumNodes: w.set.NumNodes(), Seed: seed,
+		Device: dev, Node: w.set.Node, Edge: w.set.Edge, Timeline: w.set.Timeline, NumNodes: w.set.NumNodes(), Seed: seed,
 		Train: func() (event.Span, error) { return w.split.Train.All(), nil },
 	}
 }

@@ -12,7 +12,7 @@ import (
 // answers otherwise.
 func shares(t testing.TB, e *entry) {
 	for _, spec := range e.forms {
-		for _, w := range []*world{e.world, e.bare} {
+		for _, w := range []*world{e.world, e.bare, e.timed} {
 			p := e.buildIn(t, w, e.devices[1], spec, 1)
 			if p.model == nil {
 				return
