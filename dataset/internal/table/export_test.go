@@ -34,12 +34,12 @@ func thereAndBack(t *testing.T, s *data.Set, format string) *data.Set {
 		return path, done.Options
 	}
 	events, o := write("events", func(f *os.File) (*Exported, error) { return ExportEvents(t.Context(), f, s, format) })
-	if s.Node.Data != nil {
+	if s.Node.Data != nil || s.Timeline != nil {
 		nodes, of := write("nodes", func(f *os.File) (*Exported, error) {
 			return ExportNodes(t.Context(), f, s,
 				format)
 		})
-		o.NodeFile, o.NodeID, o.NodeSide = nodes, of.NodeID, of.NodeSide
+		o.NodeFile, o.NodeID, o.NodeSide, o.NodeTime = nodes, of.NodeID, of.NodeSide, of.NodeTime
 	}
 	path := filepath.Join(dir, "back.dgm")
 	if _, err := Import(t.Context(), []string{events}, path, o); err != nil {

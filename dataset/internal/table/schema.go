@@ -13,7 +13,9 @@ func (o *Options) follow(s *data.Schema) {
 	o.Label, o.Kind, o.ID = cmp.Or(o.Label, r.Label), cmp.Or(o.Kind, r.Kind), cmp.Or(o.ID, r.ID)
 	o.Value = r.Value
 	o.TimeLayout, o.TimeUnit = cmp.Or(o.TimeLayout, r.Layout), cmp.Or(o.TimeUnit, s.TimeUnit)
-	o.NodeID, o.NodeSide = cmp.Or(o.NodeID, r.NodeID), cmp.Or(o.NodeSide, r.NodeSide)
+	if o.NodeID = cmp.Or(o.NodeID, r.NodeID); s.Bipartite { // others have no column of sides
+		o.NodeSide = cmp.Or(o.NodeSide, r.NodeSide)
+	}
 	o.NodeTime = cmp.Or(o.NodeTime, r.NodeTime)
 	o.NoHeader, o.KindOfFile = o.NoHeader || r.NoHeader, r.KindOfFile
 	o.Bipartite = o.Bipartite || s.Bipartite
