@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/protocol"
 )
 
@@ -11,6 +12,10 @@ import (
 func (o *TrainOptions) nameClasses() error {
 	if o.Task != protocol.NodeClassification {
 		return nil
+	}
+	if f, err := model.Find(o.Model); err == nil && f.Remembers && o.Set.NodeLabels != nil {
+		return fmt.Errorf("%s has a memory, which learns of events as they are asked about: labels of nodes with times of "+
+			"their own are for models without, such as %s", o.Model, DefaultModel)
 	}
 	classes, err := o.Set.LabelClasses()
 	if err != nil {

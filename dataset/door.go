@@ -31,6 +31,8 @@ type (
 	Features = data.Features
 	// Timeline is features of nodes that change over time.
 	Timeline = data.Timeline
+	// NodeLabels say which class nodes have at times of their own.
+	NodeLabels = data.NodeLabels
 	// Names is the dictionary of a data set: what its nodes were called where they came from. A nil *Names calls every
 	// node by its id.
 	Names = data.Names
@@ -85,6 +87,8 @@ type (
 	ImportProgress = table.Progress
 	// ImportReport is what an import did.
 	ImportReport = table.Report
+	// LabelFile is a table of labels of nodes, for ImportOptions.
+	LabelFile = table.LabelFile
 	// AppendOptions say how to read tables of later events. What is not said is as in the first import.
 	AppendOptions = table.AppendOptions
 	// AppendReport is what was appended.
@@ -280,6 +284,12 @@ func WriteColumns(ctx context.Context, w io.Writer, format string, rows int, col
 // ExportNodes writes the nodes of a set with their features, for ImportOptions.NodeFile.
 func ExportNodes(ctx context.Context, w io.Writer, s *Set, format string) (*Exported, error) {
 	return table.ExportNodes(ctx, w, s, format)
+}
+
+// ExportNodeLabels are the columns of a table with the labels of a set's nodes, for WriteColumns, and how
+// ImportOptions.NodeLabels name them.
+func ExportNodeLabels(s *Set) (rows int, columns []Column, o LabelFile) {
+	return table.ExportNodeLabels(s)
 }
 
 // Slice is the part of a set that happened from a time on and before another. Nodes keep their ids, names and features;

@@ -82,6 +82,21 @@ func NewLabelSplit(l *event.Log, o SplitOptions) (*Split, error) {
 	return s, nil
 }
 
+// NewNodeLabelSplit cuts the labels of a set's nodes, which have times of their own, where NewLabelSplit cuts the events.
+// Train, Val and Test are labels as NodeLabels.Log has them; Full is all events.
+func NewNodeLabelSplit(s *Set, o SplitOptions) (*Split, error) {
+	split, err := cut(s.Log, &o)
+	if err != nil {
+		return nil, err
+	}
+	labels := s.NodeLabels.Log()
+	split.Train = until(labels, math.Inf(-1), split.ValTime)
+	split.Val = until(labels, split.ValTime, split.TestTime)
+	split.Test = until(labels, split.TestTime, math.Inf(1))
+	split.seal()
+	return split, nil
+}
+
 // NewOrderSplit cuts a log for the task "next": by the places of events in the order of time, at 70 and 85 % of them.
 // No node is hidden. Events of one instant may lie on both sides of a cut.
 func NewOrderSplit(l *event.Log) (*Split, error) {

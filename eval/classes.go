@@ -215,7 +215,11 @@ func (p *Protocol) classesOf(ctx context.Context, s replay.Scorer, pass replay.P
 	r.note(p.asked(part, seen), nil, nil)
 	if part == Test || part == NewTest {
 		rules := NewClassRules(p.classes.Names)
-		asked.replay(func(e event.Event) { rules.Ask(e.Src, p.classes.Of(e.Label)) },
+		replay := asked.replay
+		if p.beside {
+			replay = asked.replayBeside
+		}
+		replay(func(e event.Event) { rules.Ask(e.Src, p.classes.Of(e.Label)) },
 			func(e event.Event) { rules.Learn(e.Src, p.classes.Of(e.Label)) })
 		r.Rules = rules.Scores()
 	}
@@ -261,7 +265,18 @@ func (a *asked) note(e event.Edge) {
 
 // replay walks through all events in the order of time: asks about those of one instant, then tells of them.
 func (a *asked) replay(ask, learn func(event.Event)) {
-	all := a.protocol.whole.Full.All()
+	a.walk(a.protocol.whole.Full.All(), ask, learn)
+}
+
+// replayBeside does so with what lies beside the events.
+func (a *asked) replayBeside(ask, learn func(event.Event)) {
+	w := a.protocol.whole
+	for _, part := range []*event.Log{w.Train, w.Val, w.Test} { // the cuts lie between instants
+		a.walk(part.All(), ask, learn)
+	}
+}
+
+func (a *asked) walk(all event.Span, ask, learn func(event.Event)) {
 	for lo := 0; lo < all.Len(); {
 		hi := lo + 1
 		for hi < all.Len() && all.Time[hi] == all.Time[lo] {

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrNoLabels says that there is nothing to classify.
-var ErrNoLabels = errors.New("all events have the same label")
+var ErrNoLabels = errors.New("all have the same label")
 
 // classify replays events and measures how well the scores tell their labels. Labels are rare, so AP and AUC are of all
 // events at once; a batch may have no positive at all.

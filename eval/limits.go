@@ -59,6 +59,9 @@ const (
 // Limit is the protocol kept to a part of the events. It shares generators and indexes with p where they stay the same.
 func (p *Protocol) Limit(l Limits) *Protocol {
 	other := *p
+	if p.beside { // whoever is asked about, all events are there
+		l.Block = false
+	}
 	other.limits = l
 	if l.Block {
 		other.split = p.whole.Block(l.Train, l.Val, l.Test)

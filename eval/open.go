@@ -27,6 +27,9 @@ func Open(set *dataset.Set, o Options) (*Protocol, error) {
 	if o.Task.OfEvents() || o.NoneHidden {
 		cut = dataset.NewLabelSplit
 	}
+	if o.Task == protocol.NodeClassification && set.NodeLabels != nil {
+		return openNodeLabels(set, o)
+	}
 	log := set.Log
 	if o.Task == protocol.Next { // counts need the order of time
 		log = log.InOrder()
@@ -43,6 +46,26 @@ func Open(set *dataset.Set, o Options) (*Protocol, error) {
 		return p, p.takeValues(set)
 	}
 	return p, nil
+}
+
+// openNodeLabels asks about labels of nodes with times of their own, which lie beside the events.
+func openNodeLabels(set *dataset.Set, o Options) (*Protocol, error) {
+	split, err := dataset.NewNodeLabelSplit(set, dataset.SplitOptions{Sampling: o.Sampling})
+	if err != nil {
+		return nil, err
+	}
+	if split.Train.Len() == 0 {
+		return nil, fmt.Errorf("%s: %w: no label of a node has a time in the training part, up to %s", set.Name,
+			ErrNoLabels, set.Clock().Show(split.ValTime))
+	}
+	limits := o.Limits
+	o.Limits = Limits{}
+	p := NewProtocol(split, o)
+	p.beside = true
+	if limits.Any() {
+		p = p.Limit(limits)
+	}
+	return p, p.takeLabels(set)
 }
 
 // takeLabels finds out which classes labels stand for.

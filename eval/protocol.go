@@ -86,6 +86,7 @@ type Protocol struct {
 	whole       *dataset.Split // before limits
 	limits      Limits
 	continued   bool      // see Continued
+	beside      bool      // what is asked about lies beside the events: labels of nodes with times of their own
 	until       time.Time // when evaluations end; zero: never
 	options     Options
 	train, full func() index.View

@@ -54,6 +54,7 @@ func newDataAppend(a *app) *cobra.Command {
 	flags.StringVar(&o.NodeID, "node-id", "", "with --nodes: column of node names (default: as in the first import)")
 	flags.StringVar(&o.NodeSide, "node-side", "",
 		"with --nodes: column with the values source or destination (default: as in the first import)")
+	addLabelFile(cmd, &o.NodeLabels, " (default: as in the first import)")
 	flags.BoolVar(&o.Again, "again", false, "append a file even if all its rows are in the data set already")
 	flags.IntVar(&o.MaxProblems, "max-problems", 20, "maximum number of problems of each kind to report")
 	return cmd

@@ -32,13 +32,16 @@ func newDataExport(a *app) *cobra.Command {
 				return err
 			}
 			defer set.Close()
-			for flag, path := range map[string]string{"out": e.out, "nodes": e.nodes} {
+			for flag, path := range map[string]string{"out": e.out, "nodes": e.nodes, "node-labels": e.labels} {
 				if path != "" && sameFile(args[0], path) {
 					return usagef("--%s %s is the data set itself", flag, path)
 				}
 			}
 			if e.nodes != "" && set.Node.Data == nil && set.Timeline == nil {
 				return usagef("--nodes %s: the nodes of %s have no features", e.nodes, set.Name)
+			}
+			if e.labels != "" && set.NodeLabels == nil {
+				return usagef("--node-labels %s: the nodes of %s have no labels with times of their own", e.labels, set.Name)
 			}
 			return e.run(cmd.Context(), a, set)
 		},
@@ -50,12 +53,13 @@ func newDataExport(a *app) *cobra.Command {
 		"`file` to write the schema to (default: next to --out, with the ending .schema.json)")
 	cmd.Flags().BoolVar(&e.encoded, "encoded", false, "write feature columns as the encoded numbers that models see")
 	cmd.Flags().StringVar(&e.nodes, "nodes", "", "`file` to write node features to: .csv, .csv.gz or .parquet")
+	cmd.Flags().StringVar(&e.labels, "node-labels", "", "`file` to write labels of nodes to: .csv, .csv.gz or .parquet")
 	return cmd
 }
 
 type export struct {
-	out, nodes, schema string
-	encoded            bool
+	out, nodes, labels, schema string
+	encoded                    bool
 }
 
 // check looks at the flags alone.
@@ -69,7 +73,10 @@ func (e *export) check(a *app) error {
 	if e.out != "" && filepath.Clean(e.out) == filepath.Clean(e.nodes) {
 		return usagef("--out and --nodes are both %s, want two files", e.out)
 	}
-	for flag, path := range map[string]string{"out": e.out, "nodes": e.nodes} {
+	if e.labels != "" && (e.out == e.labels || e.nodes == e.labels) {
+		return usagef("--node-labels and another flag are both %s, want two files", e.labels)
+	}
+	for flag, path := range map[string]string{"out": e.out, "nodes": e.nodes, "node-labels": e.labels} {
 		if path == "" {
 			continue
 		}
@@ -92,6 +99,7 @@ type exportDoc struct {
 	Data   string       `json:"data"`
 	Events *exportedDoc `json:"events"`
 	Nodes  *exportedDoc `json:"nodes,omitempty"`
+	Labels *exportedDoc `json:"node_labels,omitempty"`
 	Schema string       `json:"schema"`
 	Import []string     `json:"import"` // the command that makes the same data set of it
 
@@ -133,6 +141,11 @@ func (e *export) run(ctx context.Context, a *app, set *dataset.Set) error {
 			return err
 		}
 		o.NodeID, o.NodeSide, o.NodeTime = doc.Nodes.Options.NodeID, doc.Nodes.Options.NodeSide, doc.Nodes.Options.NodeTime
+	}
+	if e.labels != "" {
+		if doc.Labels, err = writeTable(ctx, e.labels, set, exportLabels); err != nil {
+			return err
+		}
 	}
 	doc.Import = e.importAgain(o)
 	return a.emit(doc, doc.write)
@@ -186,14 +199,17 @@ func (e *export) importAgain(o dataset.ImportOptions) []string {
 			args = append(args, "--node-time", o.NodeTime)
 		}
 	}
+	if e.labels != "" {
+		args = append(args, "--node-labels", e.labels)
+	}
 	return args
 }
 
 func (d exportDoc) write(w io.Writer, s term.Style) error {
-	for i, t := range []*exportedDoc{d.Events, d.Nodes} {
+	for i, t := range []*exportedDoc{d.Events, d.Nodes, d.Labels} {
 		if t != nil {
 			fmt.Fprintf(w, "wrote %s: %s %s in %d columns\n", s.Strong(t.File), term.Count(t.Rows),
-				[]string{"events", d.nodeRows}[i], len(t.Columns))
+				[]string{"events", d.nodeRows, "labels of nodes"}[i], len(t.Columns))
 		}
 	}
 	var words []string

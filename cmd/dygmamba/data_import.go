@@ -165,6 +165,7 @@ func addTableFlags(cmd *cobra.Command, o *dataset.ImportOptions) {
 		"with --nodes: `columns` to encode, as with --features (default: all columns, as numbers)")
 	flags.StringVar(&o.NodeSide, "node-side", "",
 		"with --nodes and --bipartite: column with the values source or destination (default: side, if it exists)")
+	addLabelFile(cmd, &o.NodeLabels, " (default: detected)")
 	flags.IntVar(&o.MaxProblems, "max-problems", 20, "maximum number of problems of each kind to report")
 }
 
@@ -269,6 +270,8 @@ func someProblems(o dataset.ImportOptions) error {
 		return usagef("--node-features needs --nodes")
 	case o.NodeTime != "" && o.NodeFile == "":
 		return usagef("--node-time needs --nodes")
+	case o.NodeLabels.Path == "" && o.NodeLabels != (dataset.LabelFile{}):
+		return usagef("--node-label, --node-label-id, --node-label-side and --node-label-time need --node-labels")
 	}
 	return nil
 }
@@ -340,6 +343,10 @@ func (doc importDoc) facts() *term.Facts {
 	}
 	if doc.EdgeFeatures+doc.NodeFeatures > 0 {
 		f.Add("features", fmt.Sprintf("%d of events, %d of nodes", doc.EdgeFeatures, doc.NodeFeatures))
+	}
+	if doc.NodeLabels > 0 {
+		f.Add("node labels", fmt.Sprintf("%s of %d classes: %s", term.Count(doc.NodeLabels), len(doc.NodeClasses),
+			dataset.ListKinds(doc.NodeClasses)))
 	}
 	if doc.NodeRows > 0 {
 		f.Add("over time", fmt.Sprintf("features of nodes change: %s rows", term.Count(doc.NodeRows)))

@@ -24,6 +24,7 @@ type infoDoc struct {
 	EdgeFeatures featuresDoc       `json:"edge_features"`
 	NodeFeatures featuresDoc       `json:"node_features"`
 	NodeHistory  *timelineDoc      `json:"node_timeline,omitempty"` // of features of nodes that change over time
+	NodeLabels   *nodeLabelsDoc    `json:"node_labels,omitempty"` // with times of their own
 	Encoding     *encodingDoc      `json:"encoding,omitempty"`      // of features that were fitted
 	Busiest      []busyDoc         `json:"busiest"`
 	Sampling     protocol.Sampling `json:"sampling"`
@@ -94,7 +95,7 @@ func inform(ctx context.Context, a *app, set *dataset.Set, history bool) (*infoD
 	}
 	doc := &infoDoc{
 		Info: i, spanDoc: spanOf(i.First, i.Last, set.Clock()), EdgeFeatures: featuresDoc{i.EdgeFeatures, i.EdgeZero},
-		NodeFeatures: featuresDoc{i.NodeFeatures, i.NodeZero}, NodeHistory: timelineDocOf(set), Encoding: encodingDocOf(set.Recipe, set.Clock()),
+		NodeFeatures: featuresDoc{i.NodeFeatures, i.NodeZero}, NodeHistory: timelineDocOf(set), NodeLabels: nodeLabelsDocOf(set), Encoding: encodingDocOf(set.Recipe, set.Clock()),
 		Busiest: busiest(set, 5), Sampling: set.Sampling, Hash: hash,
 		Split: eval.RecordSplit(proto.Split()), Published: asPublished(set.Name, i),
 	}
@@ -180,6 +181,7 @@ func (d *infoDoc) facts() *term.Facts {
 	}
 	f.Add("features", fmt.Sprintf("%s of events, %s of nodes", d.EdgeFeatures, d.NodeFeatures))
 	d.NodeHistory.addTo(f)
+	d.NodeLabels.addTo(f)
 	d.Encoding.addTo(f)
 	bars := make([]float64, len(d.Density))
 	for i, n := range d.Density {

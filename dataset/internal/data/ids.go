@@ -83,12 +83,13 @@ func Without(s *Set, drop func(i int) bool, erase map[event.Node]bool) *Set {
 	}
 	part := pick(s, kept)
 	if s.Names == nil {
-		part.Timeline = s.Timeline.renumbered(func(n event.Node) event.Node {
+		stays := func(n event.Node) event.Node {
 			if erase[n] {
 				return 0
 			}
 			return n
-		})
+		}
+		part.Timeline, part.NodeLabels = s.Timeline.renumbered(stays), s.NodeLabels.renumbered(stays)
 		if s.Node.Data != nil {
 			part.Node.Data = slices.Clone(s.Node.Data)
 			for n := range erase {
@@ -115,7 +116,8 @@ func Without(s *Set, drop func(i int) bool, erase map[event.Node]bool) *Set {
 			copy(part.Node.Row(int(to)), s.Node.Row(n))
 		}
 	}
-	part.Timeline = s.Timeline.renumbered(func(n event.Node) event.Node { return number[n] })
+	renumber := func(n event.Node) event.Node { return number[n] }
+	part.Timeline, part.NodeLabels = s.Timeline.renumbered(renumber), s.NodeLabels.renumbered(renumber)
 	part.Log = part.Log.Renumbered(func(n event.Node) event.Node { return number[n] })
 	return part
 }

@@ -28,6 +28,8 @@ type Recipe struct {
 	NodeSide string   `json:"node_side,omitempty"` // and of sides
 	NodeTime string   `json:"node_time,omitempty"` // and of the times from which on rows hold; "": they always do
 
+	NodeLabels LabelColumns `json:"node_labels,omitzero"` // in a table of labels of nodes
+
 	// FittedUntil is the time up to which events, and the nodes that occur in them, told the encodings what they know.
 	FittedUntil *event.Time `json:"fitted_until,omitempty"`
 }
@@ -38,6 +40,14 @@ func (s *Set) ValueColumn() string {
 		return ""
 	}
 	return s.Recipe.Value
+}
+
+// LabelColumns are those of a table of labels of nodes, by name.
+type LabelColumns struct {
+	Node  string `json:"node"`
+	Side  string `json:"side,omitempty"`
+	Time  string `json:"time"`
+	Label string `json:"label"`
 }
 
 // Encoding is how the columns of a table become features: those taken as they are first, then those that were fitted.

@@ -20,6 +20,8 @@ type Schema struct {
 	Kinds      []string `json:"kinds,omitempty"`     // names of the kinds of events 1, 2, …
 	Classes    []string `json:"classes,omitempty"`   // of labels 1, 2, …
 	Columns    Recipe   `json:"columns"`
+	// NodeClasses are the names of the classes that labels of nodes have, in their order.
+	NodeClasses []string `json:"node_classes,omitempty"`
 
 	// Encoded columns are in the table as the numbers that they became, under these titles.
 	Encoded map[string][]string `json:"encoded,omitempty"`
@@ -32,9 +34,13 @@ func (s *Set) Schema() *Schema {
 	if s.Recipe == nil {
 		return nil
 	}
-	return &Schema{Version: schemaVersion, TimeFormat: s.TimeFormat, TimeUnit: s.TimeUnit,
+	schema := &Schema{Version: schemaVersion, TimeFormat: s.TimeFormat, TimeUnit: s.TimeUnit,
 		Bipartite: s.Names.Sources() > 0, Kinds: s.Kinds, Classes: s.Classes,
 		Columns: *s.Recipe}
+	if s.NodeLabels != nil {
+		schema.NodeClasses = s.NodeLabels.Names
+	}
+	return schema
 }
 
 // ParseSchema reads a schema from JSON.
@@ -55,7 +61,7 @@ func ParseSchema(raw []byte) (*Schema, error) {
 		s.TimeUnit != "" && !slices.Contains(Units, s.TimeUnit) {
 		return nil, fmt.Errorf("a schema with time format %q and unit %q", s.TimeFormat, s.TimeUnit)
 	}
-	if err := cmp.Or(CheckKinds(s.Kinds), CheckClasses(s.Classes)); err != nil {
+	if err := cmp.Or(CheckKinds(s.Kinds), CheckClasses(s.Classes), CheckClasses(s.NodeClasses)); err != nil {
 		return nil, err
 	}
 	if r.Value != "" && !slices.ContainsFunc(r.Edge.Columns, func(c *feature.Column) bool {

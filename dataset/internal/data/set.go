@@ -27,6 +27,7 @@ type Set struct {
 	Log        *event.Log
 	Node, Edge Features          // row = id; row 0 is padding
 	Timeline   *Timeline         // features of nodes that change over time; nil: those of Node hold always
+	NodeLabels *NodeLabels       // classes of nodes at times of their own; nil: labels are those of events
 	Names      *Names            // what the nodes were called; nil: ids are their own names
 	Bipartite  bool              // no node is both a source and a destination
 	Sampling   protocol.Sampling // the default for this data
@@ -51,11 +52,12 @@ type known struct {
 	events     int
 	node, edge Features
 	timeline   *Timeline
+	labels     *NodeLabels
 }
 
 // Know tells the hash of the set as it is, for Hash. It is forgotten where events or features are replaced.
 func (s *Set) Know(hash string) {
-	s.known = known{hash, s.Log, s.Log.Len(), s.Node, s.Edge, s.Timeline}
+	s.known = known{hash, s.Log, s.Log.Len(), s.Node, s.Edge, s.Timeline, s.NodeLabels}
 }
 
 // OnClose says how Close releases the memory behind the set.
@@ -96,7 +98,7 @@ func (s *Set) NumNodes() int { return max(s.Log.NumNodes(), s.Node.Rows) }
 func (s *Set) Hash() string {
 	k := s.known
 	if k.hash != "" && k.log == s.Log && k.events == s.Log.Len() && k.node.is(s.Node) && k.edge.is(s.Edge) &&
-		k.timeline == s.Timeline {
+		k.timeline == s.Timeline && k.labels == s.NodeLabels {
 		return k.hash
 	}
 	h := sha256.New()
@@ -106,6 +108,7 @@ func (s *Set) Hash() string {
 	hashFeatures(h, s.Node)
 	hashFeatures(h, s.Edge)
 	hashTimeline(h, s.Timeline)
+	hashNodeLabels(h, s.NodeLabels)
 	return hex.EncodeToString(h.Sum(nil))
 }
 
@@ -228,7 +231,10 @@ func Slice(s *Set, from, to event.Time) *Set {
 			kept = append(kept, i)
 		}
 	}
-	return pick(s, kept)
+	part := pick(s, kept)
+	part.NodeLabels = s.NodeLabels.picked(func(at event.Time) bool { return at >= from && at < to },
+		func(n event.Node) event.Node { return n })
+	return part
 }
 
 // pick is a set of some events, given by their places in the log.

@@ -131,6 +131,7 @@ func (w *Writer) written(raw []byte, c Counts) (*data.Set, error) {
 	set := &data.Set{Edge: d.features(EdgeFeatures), Node: d.features(NodeFeatures)}
 	d.values(set)
 	d.timeline(set)
+	d.nodeLabels(set)
 	if d.err != nil {
 		return nil, fmt.Errorf("what is written cannot be read back: %w", d.err)
 	}

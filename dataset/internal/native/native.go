@@ -62,6 +62,12 @@ const (
 	TimelineNode     = 24 // int32
 	TimelineTime     = 25 // float64, never decreasing
 	TimelineFeatures = 26 // float32, rows × columns
+
+	// Labels of nodes with times of their own, a row each; absent: there are none.
+	NodeLabelNode  = 30 // int32
+	NodeLabelTime  = 31 // float64, never decreasing
+	NodeLabelClass = 32 // uint16, a place in the list of classes from 0
+	nodeClasses    = 33 // JSON: the list of their names
 )
 
 var sectionNames = map[uint32]string{Source: "source", Destination: "destination", Time: "time",
@@ -69,7 +75,9 @@ var sectionNames = map[uint32]string{Source: "source", Destination: "destination
 	NameNumbers: "name numbers", NameText: "name text", NameEnds: "name ends", about: "about", recipe: "recipe",
 	LaterSources: "later sources", starts: "starts", histories: "histories", facts: "facts", checksums: "checksums",
 	Kind: "kind", idText: "id text", idEnds: "id ends", Value: "value", TimelineNode: "timeline node",
-	TimelineTime: "timeline time", TimelineFeatures: "timeline features"}
+	TimelineTime: "timeline time", TimelineFeatures: "timeline features",
+	NodeLabelNode: "node label node", NodeLabelTime: "node label time", NodeLabelClass: "node label class",
+	nodeClasses: "node classes"}
 
 // About is what a native file says about itself in words.
 type About struct {
@@ -251,7 +259,7 @@ func (w *Writer) set(s *data.Set) error {
 	w.Names(s.Names)
 	w.IDs(s.IDs)
 	w.Values(s.Values)
-	if err := cmp.Or(w.Recipe(s.Recipe),
+	if err := cmp.Or(w.NodeLabels(s.NodeLabels), w.Recipe(s.Recipe),
 		w.About(About{s.Name, s.TimeFormat, s.TimeUnit, s.Sampling, s.From, s.Kinds, s.Classes})); err != nil {
 		return err
 	}

@@ -156,8 +156,8 @@ func (d *decoder) set() (*data.Set, error) {
 		fmt.Sprintf("%d events, %d nodes, %d of them sources", h.events, h.nodes, h.sources),
 		fmt.Sprintf("at most %d of each", math.MaxInt32))
 	s := &data.Set{Bipartite: h.flags&flagBipartite != 0, Sampling: protocol.Native, TimeFormat: input.TimeNumber}
-	for _, read := range []func(*data.Set){d.about, d.edges, d.nodes, d.timeline, d.log, d.index, d.names, d.ids,
-		d.values, d.recipe} {
+	for _, read := range []func(*data.Set){d.about, d.edges, d.nodes, d.timeline, d.nodeLabels, d.log, d.index,
+		d.names, d.ids, d.values, d.recipe} {
 		if d.err == nil {
 			read(s)
 		}
@@ -196,7 +196,7 @@ func (d *decoder) log(s *data.Set) {
 	edgeRows, kinds := s.Edge.Rows, len(s.Kinds)
 	s.Log = event.FromFile(c, known.LastNode+1, func() error {
 		for _, kind := range []uint32{Source, Destination, Time, Label, Edge, Kind, EdgeFeatures, NodeFeatures, Value,
-			TimelineNode, TimelineTime, TimelineFeatures} {
+			TimelineNode, TimelineTime, TimelineFeatures, NodeLabelNode, NodeLabelTime, NodeLabelClass} {
 			if err := d.blocks[kind].all(); err != nil {
 				return err
 			}

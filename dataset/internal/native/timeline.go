@@ -1,6 +1,7 @@
 package native
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 
@@ -45,4 +46,43 @@ func (d *decoder) timeline(s *data.Set) {
 		return
 	}
 	s.Timeline = t
+}
+
+// NodeLabels writes labels of nodes with times of their own, if there are any.
+func (w *Writer) NodeLabels(l *data.NodeLabels) error {
+	if l == nil {
+		return nil
+	}
+	put(w, NodeLabelNode, l.Node)
+	put(w, NodeLabelTime, l.Time)
+	put(w, NodeLabelClass, l.Class)
+	return w.json(nodeClasses, l.Names)
+}
+
+// nodeLabels reads them, and checks them at once.
+func (d *decoder) nodeLabels(s *data.Set) {
+	sec, ok := d.sections[NodeLabelNode]
+	if !ok {
+		return
+	}
+	for _, kind := range []uint32{NodeLabelNode, NodeLabelTime, NodeLabelClass, nodeClasses} {
+		if !d.read(kind) {
+			return
+		}
+	}
+	n := int(min(sec.rows, math.MaxInt32))
+	l := &data.NodeLabels{Node: column[event.Node](d, NodeLabelNode, n, true),
+		Time: column[event.Time](d, NodeLabelTime, n, true), Class: column[uint16](d, NodeLabelClass, n, true)}
+	if d.err != nil {
+		return
+	}
+	err := json.Unmarshal(d.bytes(d.sections[nodeClasses]), &l.Names)
+	if !d.check(err == nil, fmt.Sprintf("section node classes that is not JSON: %v", err), "a list of names") {
+		return
+	}
+	if row, err := l.Check(event.Node(d.header.nodes)); err != nil {
+		d.bad(row+1, "node label", err, "labels of nodes in the order of time")
+		return
+	}
+	s.NodeLabels = l
 }

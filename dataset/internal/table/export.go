@@ -179,6 +179,11 @@ func eventSheet(s *data.Set, encoded bool) *sheet {
 		schema.Columns.Node = data.Encoding{Plain: (&sheet{columns: nodeColumns(s, nil)}).titles(s.Node, r.Node),
 			PlainWidth: width}
 	}
+	if schema.Columns.NodeLabels = (data.LabelColumns{}); s.NodeLabels != nil {
+		_, _, o := ExportNodeLabels(s)
+		schema.Columns.NodeLabels = data.LabelColumns{Node: o.Node, Side: o.Side, Time: o.Time, Label: o.Label}
+		schema.NodeClasses = s.NodeLabels.Names
+	}
 	if schema.Columns.NodeTime = ""; s.Timeline != nil {
 		schema.Columns.Node, schema.Columns.NodeTime = timelineEncoding(s), r.NodeTime
 	}

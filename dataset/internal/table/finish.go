@@ -47,7 +47,7 @@ func (im *importer) finish(ctx context.Context, files []string) error {
 	im.features.end(int(im.table.next))
 	im.out.Values(im.values.done(int(im.table.next)))
 	im.lookalikes()
-	for _, step := range []func(context.Context) error{im.table.sort, im.writeEvents, im.writeNodes} {
+	for _, step := range []func(context.Context) error{im.table.sort, im.writeEvents, im.writeNodes, im.writeLabels} {
 		if err := step(ctx); err != nil {
 			return err
 		}

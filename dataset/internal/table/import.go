@@ -52,6 +52,7 @@ type Options struct {
 	NodeTime string
 	// NodeFeatures are its columns to encode, as Features are; none: all others are numbers, taken as they are.
 	NodeFeatures []string
+	NodeLabels   LabelFile // a table of classes of nodes at times of their own
 
 	// Schema says what all columns mean and how they become numbers, as in the set that it came from: nothing is
 	// guessed or fitted. Nil: there is none.
@@ -93,7 +94,9 @@ type Report struct {
 	EdgeFeatures   int          `json:"edge_features"`
 	NodeFeatures   int          `json:"node_features"`
 	NodeRows       int          `json:"node_rows,omitempty"` // of features of nodes that change over time
-	Columns        Columns      `json:"columns"`             // as they were found in the first file
+	NodeLabels     int          `json:"node_labels,omitempty"`
+	NodeClasses    []string     `json:"node_classes,omitempty"` // of these labels
+	Columns        Columns      `json:"columns"`                // as they were found in the first file
 	Warnings       []string     `json:"warnings,omitempty"`
 	Numbers        bool         `json:"-"` // all names are whole numbers
 	NodesWithout   int          `json:"-"` // nodes missing in the node file

@@ -29,6 +29,9 @@ func (im *importer) follow(s *data.Schema) {
 	if im.NodeFile == "" {
 		im.recipe.Node, im.recipe.NodeID, im.recipe.NodeSide, im.recipe.NodeTime = data.Encoding{}, "", "", ""
 	}
+	if im.NodeLabels.Path == "" {
+		im.recipe.NodeLabels = data.LabelColumns{}
+	}
 	e := &im.recipe.Edge
 	im.width, im.features.width = e.PlainWidth, e.Width()
 	im.encoders = encoders{fitted: true, columns: e.Columns, width: e.Width(), encoded: s.Encoded}

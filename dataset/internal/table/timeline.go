@@ -93,7 +93,7 @@ func (n *nodeFile) endTimed() error {
 	if r.UnknownNodeIDs > 0 {
 		n.warn("%s: %d rows about nodes without events: ignored", n.NodeFile, r.UnknownNodeIDs)
 	}
-	if err := n.sameUnit(t.time); err != nil {
+	if err := n.sameUnit(n.NodeFile, t.time); err != nil {
 		return err
 	}
 	if n.old != nil || n.Schema != nil {
@@ -117,7 +117,7 @@ func (n *nodeFile) endTimed() error {
 }
 
 // sameUnit refuses times that are Unix times of another unit than those of the events.
-func (im *importer) sameUnit(times []event.Time) error {
+func (im *importer) sameUnit(file string, times []event.Time) error {
 	if im.report.TimeFormat != input.TimeNumber || len(times) == 0 {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (im *importer) sameUnit(times []event.Time) error {
 		events = data.UnixUnit(im.report.First, im.report.Last)
 	}
 	if own := data.UnixUnit(slices.Min(times), slices.Max(times)); events != "" && own != "" && own != events {
-		return input.FileError(im.NodeFile, "times that look like Unix times in "+own,
+		return input.FileError(file, "times that look like Unix times in "+own,
 			events+", as the times of the events")
 	}
 	return nil
