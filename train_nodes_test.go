@@ -122,7 +122,7 @@ func askedAlone(t *testing.T, file string, set *dataset.Set, part *event.Log, wa
 	}
 	right := 0
 	for i, row := range said {
-		if p.Classify(row).Class == classes.Names[classes.Of(part.At(i).Label)] {
+		if p.Answer(row).Class == classes.Names[classes.Of(part.At(i).Label)] {
 			right++
 		}
 	}

@@ -31,6 +31,8 @@ type (
 	Features = data.Features
 	// Timeline is features of nodes that change over time.
 	Timeline = data.Timeline
+	// IDs are what events were called, by edge id.
+	IDs = data.IDs
 	// NodeLabels say which class nodes have at times of their own.
 	NodeLabels = data.NodeLabels
 	// Names is the dictionary of a data set: what its nodes were called where they came from. A nil *Names calls every

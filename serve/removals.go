@@ -196,10 +196,16 @@ func (s *Server) postRetractions(_ http.ResponseWriter, r *http.Request) (any, e
 	}
 	defer release()
 	var unknown []string
+	base := s.engine.baseRows(at, names)
+	var note removalNote
 	for _, id := range names {
+		row, known := base[plainID(id)]
+		if known {
+			note.Rows = append(note.Rows, row)
+		}
 		if sequence, ok := s.engine.ids.find(id); ok {
 			sequences = append(sequences, sequence)
-		} else {
+		} else if !known {
 			unknown = append(unknown, strconv.Quote(clip(plainID(id))))
 		}
 	}
@@ -214,12 +220,33 @@ func (s *Server) postRetractions(_ http.ResponseWriter, r *http.Request) (any, e
 	}
 	slices.Sort(sequences)
 	sequences = slices.Compact(sequences)
-	if err := s.remover.remove(r.Context(), sequences, removalNote{}); err != nil {
+	slices.Sort(note.Rows)
+	note.Rows = slices.Compact(note.Rows)
+	if err := s.remover.remove(r.Context(), sequences, note); err != nil {
 		return nil, err
 	}
 	return struct {
 		Retracted int `json:"retracted"`
-	}{len(sequences)}, nil
+	}{len(sequences) + len(note.Rows)}, nil
+}
+
+// baseRows are the events of the data set that have ids and are still known, by number. Their ids belong to no token:
+// whoever may retract events may retract these.
+func (e *engine) baseRows(at *state, ids []string) map[string]int {
+	if e.set.IDs == nil || len(ids) == 0 {
+		return nil
+	}
+	wanted := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		wanted[plainID(id)] = true
+	}
+	found, all, keeps := map[string]int{}, e.set.Log.All(), at.epoch.keeps(e.set)
+	for i := range all.Len() {
+		if id := e.set.IDs.At(int(all.Edge(i))); id != "" && wanted[id] && keeps(i) {
+			found[id] = i
+		}
+	}
+	return found
 }
 
 // deleteNode erases a node: its events, its name and what was derived from them.

@@ -139,6 +139,55 @@ func (h *history) retract() {
 	h.sent = slices.DeleteFunc(h.sent, func(e sentEvent) bool { return gone[e.sequence] })
 }
 
+// retractBase retracts events of the data set by their ids, and with them one that was sent, if any has an id.
+func (h *history) retractBase() {
+	var ids []string
+	gone := map[int]bool{}
+	for range 1 + h.rng.IntN(4) {
+		if i := h.rng.IntN(h.set.Log.Len()); !h.base[i] {
+			ids, gone[i] = append(ids, h.set.IDs.At(int(h.set.Log.At(i).Edge))), true
+		}
+	}
+	sent := slices.IndexFunc(h.sent, func(e sentEvent) bool { return e.ID != "" })
+	if sent >= 0 {
+		ids = append(ids, h.sent[sent].ID)
+	}
+	if len(ids) == 0 {
+		return
+	}
+	unknown, _ := json.Marshal(map[string]any{"ids": append(slices.Clone(ids), "nobody")})
+	if got := call(h.server.Handler(), "POST", "/v1/retractions", string(unknown)); got.Code != 404 {
+		h.t.Errorf("%s: %d %s, want 404", unknown, got.Code, got.Body)
+	}
+	body, _ := json.Marshal(map[string]any{"ids": ids})
+	want := len(gone)
+	if sent >= 0 {
+		h.sent = slices.Delete(h.sent, sent, sent+1)
+		want++
+	}
+	doc := ask[struct{ Retracted int }](h.t, h.server, "POST", "/v1/retractions", string(body))
+	if doc.Retracted != want {
+		h.t.Errorf("%s retracted %d events, want %d", body, doc.Retracted, want)
+	}
+	for i := range gone {
+		h.base[i] = true
+	}
+	if again := call(h.server.Handler(), "POST", "/v1/retractions", string(body)); again.Code != 404 {
+		h.t.Errorf("%s again: %d %s, want 404", body, again.Code, again.Body)
+	}
+}
+
+// withIDs is a set whose events have ids.
+func withIDs(set *dataset.Set) *dataset.Set {
+	named := *set
+	named.IDs = &dataset.IDs{}
+	for i := range set.Edge.Rows - 1 {
+		named.IDs.Text = fmt.Appendf(named.IDs.Text, "base-%d", i+1)
+		named.IDs.Ends = append(named.IDs.Ends, int64(len(named.IDs.Text)))
+	}
+	return &named
+}
+
 func (h *history) erase() {
 	name := h.name()
 	number, _ := strconv.Atoi(name)
@@ -174,6 +223,7 @@ func (h *history) erase() {
 func (h *history) never() *Server {
 	early := h.set
 	set := *early
+	set.IDs = nil
 	set.Log, set.Edge.Rows, set.Edge.Data = event.NewLog(0), 1, make([]float32, set.Edge.Cols)
 	number := make([]event.Node, early.NumNodes()) // of a node without the erased ones
 	var names []string
@@ -230,8 +280,11 @@ func (h *history) run(steps int) {
 		switch h.rng.IntN(10) {
 		case 0, 1, 2, 3, 4:
 			h.send()
-		case 5, 6:
+		case 5:
 			h.retract()
+		case 6:
+			h.retract()
+			h.retractBase()
 		case 7:
 			h.erase()
 		case 8:
@@ -278,6 +331,7 @@ func TestRemovalsLeaveNothing(t *testing.T) {
 		if h.set = h.w.early; rng.IntN(2) == 0 {
 			h.set = h.w.named(t)
 		}
+		h.set = withIDs(h.set)
 		if i/3%2 == 1 {
 			h.dir = filepath.Join(t.TempDir(), "store")
 			if err := os.MkdirAll(h.dir, 0o755); err != nil {
