@@ -32,10 +32,10 @@ type TrainOptions struct {
 	Order    protocol.Order // for a model that remembers; "": the preset's
 	Spec     *model.Spec    // the whole configuration, as NewSpec makes it, instead of Preset, Settings and Order
 
-	// Task is link prediction ("" too), node classification, next or regression. Node classification trains a classifier of labels
-	// on what a model says that was trained on links: Backbone is the directory of that training, with the same seeds.
-	// "" trains it first, in "link" below Dir. Next is for countnet, which can learn nothing else, and for all models
-	// that embed pairs.
+	// Task is link prediction ("" too), node classification, next or regression. Node classification trains a
+	// classifier of labels on what a model says that was trained on links: Backbone is the directory of that training,
+	// with the same seeds. "" trains it first, in "link" below Dir. Next is for countnet, which can learn nothing else,
+	// and for all models that embed pairs. Regression trains the whole model to tell the value of an event.
 	Task     protocol.Task
 	Backbone string
 

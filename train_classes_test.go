@@ -57,8 +57,8 @@ func TestSeveralClasses(t *testing.T) {
 		}
 	}
 	if r.Events != labelled || *r.Accuracy < 0.95 || *r.MacroF1 < 0.9 || r.AUC < 0.98 || len(r.Classes) != 3 {
-		t.Errorf("accuracy %v, macro F1 %v, AUC %v of %d events, want %d: %+v", *r.Accuracy, *r.MacroF1, r.AUC, r.Events,
-			labelled, r.Classes)
+		t.Errorf("accuracy %v, macro F1 %v, AUC %v of %d events, want %d: %+v", *r.Accuracy, *r.MacroF1, r.AUC,
+			r.Events, labelled, r.Classes)
 	}
 	if len(r.Rules) != 3 || *r.Rules[0].Accuracy > 0.6 || *r.Rules[1].Accuracy > 0.9 {
 		t.Errorf("rules: %+v", r.Rules)

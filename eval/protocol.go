@@ -159,8 +159,8 @@ func (p *Protocol) Events(part Part) *event.Log { return p.parts[part] }
 // random ones from a generator that is seeded by the run's number and never reset, mixed with others where the options
 // have shares of them.
 //
-// For node classification and regression nothing is hidden and nothing is drawn: all events are seen, each at its time. For the task
-// "next" nothing is drawn here.
+// For node classification and regression nothing is hidden and nothing is drawn: all events are seen, each at its time.
+// For the task "next" nothing is drawn here.
 func (p *Protocol) Train(run uint64) (replay.Pass, error) {
 	if p.Task().OfEvents() {
 		pass, err := p.Pass(Val, "")

@@ -116,7 +116,8 @@ type Row struct {
 	Result
 }
 
-// Tests are the tests of a session. Node classification and regression have one, without negatives, whatever is asked for.
+// Tests are the tests of a session. Node classification and regression have one, without negatives, whatever is asked
+// for.
 type Tests struct {
 	Scenarios  []protocol.Scenario  // nil: both
 	Strategies []protocol.Negatives // nil: protocol.Published()

@@ -89,7 +89,8 @@ func (p *Predictor) InWords() bool { return p.spec.Classes != nil || p.spec.Targ
 // oneLogit refuses what is about one logit that means a probability.
 func (p *Predictor) oneLogit(what string) error {
 	if p.spec.Outputs() > 1 || p.spec.Target != nil {
-		return fmt.Errorf("%s: %w: %s tells %s, want a model of links or of two labels", what, ErrNotOne, p.name, p.tells())
+		return fmt.Errorf("%s: %w: %s tells %s, want a model of links or of two labels", what, ErrNotOne,
+			p.name, p.tells())
 	}
 	return nil
 }

@@ -174,8 +174,8 @@ func (c *Classifier) Params() *nn.Params { return c.params }
 // Close gives its memory back.
 func (c *Classifier) Close() { c.params.Close() }
 
-// Values is the task of telling the value of an event, in deviations from the mean. The whole model learns, its own head
-// says the value.
+// Values is the task of telling the value of an event, in deviations from the mean. The whole model learns, its own
+// head says the value.
 type Values struct {
 	Link
 	*valued

@@ -22,7 +22,9 @@ func TestSlopes(t *testing.T) {
 	classes := []int{2, -1, 0, 1, 2, -1}
 	two := []int{1, -1, 0, 1, 0, -1}
 	values := []float32{0.5, -2, 3, 0, 1.5, -0.25}
-	of := func(list []int) func(*sample.Batch, int) int { return func(_ *sample.Batch, i int) int { return list[i] } }
+	of := func(list []int) func(*sample.Batch, int) int {
+		return func(_ *sample.Batch, i int) int { return list[i] }
+	}
 	logSum := func(row []float64) float64 {
 		sum := 0.0
 		for _, x := range row {

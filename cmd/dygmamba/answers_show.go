@@ -71,8 +71,8 @@ func (d *answersDoc) write(w io.Writer, s term.Style) error {
 	if err := t.Write(w, s); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\n  %s\n\n", s.Dim(fmt.Sprintf("in percent, of %s test events that have a label; AUC of each class "+
-		"against all others, mean over classes", term.Count(d.rows[0].Events))))
+	fmt.Fprintf(w, "\n  %s\n\n", s.Dim(fmt.Sprintf("in percent, of %s test events that have a label; AUC of each "+
+		"class against all others, mean over classes", term.Count(d.rows[0].Events))))
 	const most = 20
 	t = term.NewTable(term.Left("class"), term.Right("events"), term.Right("F1"), term.Right("AP"), term.Right("AUC"))
 	for _, c := range d.rows[0].Classes[:min(most, len(d.rows[0].Classes))] {

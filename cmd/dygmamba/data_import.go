@@ -57,8 +57,8 @@ func newDataImport(a *app) *cobra.Command {
 				return usagef("--out %s: there is no directory %s", out, filepath.Dir(out))
 			}
 			if o.Format == dataset.FormatJODIE {
-				for _, flag := range []string{"src", "dst", "time", "label", "value", "edge-features", "nodes", "node-id",
-					"node-side", "delimiter", "no-header",
+				for _, flag := range []string{"src", "dst", "time", "label", "value", "edge-features", "nodes",
+					"node-id", "node-side", "delimiter", "no-header",
 					"features", "node-features", "categories", "missing"} {
 					if cmd.Flags().Changed(flag) {
 						return usagef("--%s cannot be used with --format jodie, which fixes all columns", flag)
@@ -89,7 +89,8 @@ func newDataImport(a *app) *cobra.Command {
 
 // importGit imports the history of a repository.
 func (a *app) importGit(cmd *cobra.Command, dir, out string, g dataset.GitOptions, o dataset.ImportOptions) error {
-	for _, flag := range append(slices.Clone(tableForms), "label", "value", "edge-features", "time-unit", "time-format") {
+	for _, flag := range append(slices.Clone(tableForms), "label", "value", "edge-features", "time-unit",
+		"time-format") {
 		if cmd.Flags().Changed(flag) {
 			return usagef("--%s cannot be used with --git, which fixes all columns", flag)
 		}

@@ -168,7 +168,7 @@ var flagNames = strings.NewReplacer(
 	"the options Features and NodeFeatures", "--features and --node-features",
 	"the option Source", "--src", "the option Target", "--dst", "the option Time", "--time",
 	"the option Schema", "--schema",
-	"the option Kind", "--kind", "the option ID", "--id", "the option Label", "--label",
+	"the option Kind", "--kind", "the option ID", "--id", "the option Label", "--label", "the option Value", "--value",
 	"the option EdgeFeatures", "--edge-features", "the option Features", "--features",
 	"the option NoHeader", "--no-header", "the option NodeFile", "--nodes", "the option NodeID", "--node-id",
 	"the option NodeSide", "--node-side", "the option NodeTime", "--node-time",

@@ -317,7 +317,8 @@ func (d *sweepDoc) write(w io.Writer, s term.Style, set *dataset.Set) error {
 		how = fmt.Sprintf("the mean %s of %d seeds", how, len(d.Seeds))
 	}
 	note := "chosen by " + how + " on the validation events" + unit + "; only the chosen one is measured on the test"
-	if by := d.Result.Runs[0].ChosenBy; by != "" && by != "AP" && by != "AUC" && by != run.ErrorMeasure && d.Measure != run.SweepBits {
+	usual := []string{"", "AP", "AUC", run.ErrorMeasure}
+	if by := d.Result.Runs[0].ChosenBy; !slices.Contains(usual, by) && d.Measure != run.SweepBits {
 		note += "; the epoch of each trial by " + by
 	}
 	fmt.Fprintf(w, "\n  %s\n\n", s.Dim(note))

@@ -53,8 +53,8 @@ func (c *Classes) Of(label float32) int {
 // Gaps says that labels may have no class.
 func (c *Classes) Gaps() bool { return c.listed }
 
-// LabelClasses are those that the labels of the set stand for: the listed ones of a column with words or gaps, two without
-// names where labels are 0 and one other number, and otherwise the numbers themselves in ascending order.
+// LabelClasses are those that the labels of the set stand for: the listed ones of a column with words or gaps, two
+// without names where labels are 0 and one other number, and otherwise the numbers themselves in ascending order.
 func (s *Set) LabelClasses() (*Classes, error) {
 	if s.NodeLabels != nil { // as NodeLabels.Log has them
 		return &Classes{Names: s.NodeLabels.Names, listed: true}, nil

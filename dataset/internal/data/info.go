@@ -30,7 +30,7 @@ type Info struct {
 	NodeFeatures, EdgeFeatures int        `json:"-"`                 // columns
 	NodeZero, EdgeZero         bool       `json:"-"`                 // all of them are 0
 	NodeRows                   int        `json:"-"`                 // of features of nodes that change over time
-	Density                    []int      `json:"density"`           // events in each of DensityBins equal parts of the time
+	Density                    []int      `json:"density"`           // events in DensityBins equal parts of the time
 }
 
 // DensityBins is the number of parts in Info.Density.

@@ -36,7 +36,7 @@ type Set struct {
 	Warnings   []string          // what a user should know, one line each
 	From       []string          // files that were imported
 	Kinds      []string          // names of the kinds of events 1, 2, …; nil: events have none
-	Classes    []string          // names of the classes that labels 1, 2, … stand for, 0 for none; nil: labels are numbers
+	Classes    []string          // names of the classes of labels 1, 2, …, 0 is none; nil: labels are numbers
 	Values     []float64         // of events, by edge; nil: they have none
 	IDs        *IDs              // what events were called; nil: they have no ids
 	Recipe     *Recipe           // how tables became this set; nil: it came from none

@@ -24,7 +24,8 @@ func TestImportProblems(t *testing.T) {
 					`want a finite number or a date such as 2024-05-01T12:00:00Z`,
 				`a.csv: line 5 (row 4), column time: found "nan"; ` +
 					`want a finite number or a date such as 2024-05-01T12:00:00Z`,
-				`a.csv: line 6 (row 5), column label: found "yes"; want a number, as in the rows before, or nothing where there is no label`,
+				`a.csv: line 6 (row 5), column label: found "yes"; want a number, as in the rows before, ` +
+					`or nothing where there is no label`,
 				`a.csv: line 7 (row 6), column w: found "inf"; want a finite number that fits into 32 bits`,
 				`a.csv: line 8 (row 7): found 4 columns; want 5, as in the first line`,
 				`a.csv: line 9 (row 8): found a date as time; want a number, as in the rows before`,

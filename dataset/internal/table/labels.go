@@ -80,7 +80,8 @@ func (l *labelClasses) read(im *importer, b *importBlock) {
 		case l.listed && (l.numbers() || l.known[data.NumberClass(float64(x))] > 0):
 			b.label[i] = float32(l.class(data.NumberClass(float64(x)), bad))
 		case l.listed:
-			bad(input.Quote(data.NumberClass(float64(x))), "a word, as in the rows before, or nothing where there is no label")
+			bad(input.Quote(data.NumberClass(float64(x))),
+				"a word, as in the rows before, or nothing where there is no label")
 		default:
 			l.number = true
 		}

@@ -200,7 +200,8 @@ func TestRandomSchemas(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer again.Close()
-		if again.Hash() != s.Hash() || !slices.Equal(again.Classes, s.Classes) || !slices.Equal(again.Values, s.Values) {
+		if again.Hash() != s.Hash() || !slices.Equal(again.Classes, s.Classes) ||
+			!slices.Equal(again.Values, s.Values) {
 			table, _ := os.ReadFile(path)
 			t.Fatalf("hash %.8s, was %.8s\n%s\n%s", again.Hash(), s.Hash(), text.String(), table)
 		}
