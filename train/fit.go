@@ -26,7 +26,7 @@ type Pace struct {
 // Fit measures the pace of this run and says which part of the events fits into the time until Deadline; the zero value
 // is all of them. It takes a few steps that leave nothing behind but Pace: the run itself begins afresh.
 func (r *Run) Fit(ctx context.Context) (eval.Limits, error) {
-	if task := r.Protocol.Task(); r.Deadline.IsZero() || task != protocol.LinkPrediction && task != protocol.Regression {
+	if r.Deadline.IsZero() || r.Protocol.Task() != protocol.LinkPrediction && r.Protocol.Task() != protocol.Regression {
 		return eval.Limits{}, nil
 	}
 	var inOrder bool
