@@ -22,7 +22,7 @@ func (o *TrainOptions) nameClasses() error {
 		return err
 	}
 	spec := *o.Spec
-	spec.Classes, o.Spec = classes.Names, &spec
+	spec.Classes, spec.Alone, o.Spec = classes.Names, o.Set.NodeLabels != nil, &spec
 	return nil
 }
 

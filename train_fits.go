@@ -138,7 +138,8 @@ func (o *TrainOptions) prepareBackbone(ctx context.Context) (done func(), err er
 	if err != nil {
 		return done, err
 	}
-	spec.Task, spec.Classes, spec.Training = protocol.NodeClassification, o.Spec.Classes, o.Spec.Training
+	spec.Task, spec.Classes, spec.Alone = protocol.NodeClassification, o.Spec.Classes, o.Spec.Alone
+	spec.Training = o.Spec.Training
 	spec.Training.Calibrate = false // that is for links
 	// the classifier's own protocol, whatever the preset says of links
 	if spec.Training.Epochs > model.Standard.Epochs {
@@ -152,7 +153,7 @@ func (o *TrainOptions) trainBackbone(ctx context.Context) (done func(), err erro
 	first := *o
 	first.Task, first.Strategies = "", nil
 	links := *o.Spec
-	links.Classes, first.Spec = nil, &links
+	links.Classes, links.Alone, first.Spec = nil, false, &links
 	if o.MaxTime > 0 { // half of what is left; the rest is for the classifier
 		first.Began, first.MaxTime = time.Now(), time.Until(o.deadline)/2
 	}

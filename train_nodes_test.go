@@ -114,7 +114,11 @@ func askedAlone(t *testing.T, file string, set *dataset.Set, part *event.Log, wa
 	var qs []predict.Query
 	for i := range part.Len() {
 		e := part.At(i)
-		qs = append(qs, predict.Query{Src: e.Src, Dst: e.Src, Time: e.Time})
+		q := predict.Query{Src: e.Src, Dst: 1, Time: e.Time} // whoever that is
+		if i%2 == 0 {
+			q.Src, q.Dst = 9999, e.Src // nobody
+		}
+		qs = append(qs, q)
 	}
 	said, err := p.Said(t.Context(), qs)
 	if err != nil {

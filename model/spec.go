@@ -14,7 +14,9 @@ type Spec struct {
 	Order  protocol.Order `json:"order,omitempty"` // of a model that remembers
 	Task   protocol.Task  `json:"task,omitempty"`  // "" is link prediction
 	// Classes are the names of those that a classifier of labels tells apart; nil: two, told by a label that is not 0.
-	Classes  []string `json:"classes,omitempty"`
+	Classes []string `json:"classes,omitempty"`
+	// Alone says that labels were those of nodes at times of their own: a query asks about one node.
+	Alone    bool     `json:"alone,omitempty"`
 	Target   *Target  `json:"target,omitempty"` // what a model of regression tells; nil for other tasks
 	Config   any      `json:"config"`           // a pointer to the factory's kind of configuration
 	Training Training `json:"training"`

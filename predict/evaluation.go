@@ -103,6 +103,9 @@ func (p *Predictor) Evaluation(ctx context.Context, o eval.Options, list ...eval
 	if p.options.Set == nil {
 		return nil, errors.New("evaluate: no data set to measure on")
 	}
+	if err := p.sameLabels(); err != nil {
+		return nil, err
+	}
 	o.Task, o.ByKind = p.spec.Task, p.spec.Training.ByKind()
 	o.Classes, o.Target = p.spec.Classes, p.spec.Target
 	o.Sampling = cmp.Or(o.Sampling, p.sampling())

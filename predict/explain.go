@@ -128,6 +128,7 @@ func (p *Predictor) explainAll(ctx context.Context, qs []Query, before, total in
 	if err := p.oneLogit("explain"); err != nil {
 		return nil, err
 	}
+	qs = p.subjects(qs)
 	altered := newCounterfactuals(p)
 	all := make([]Explanation, 0, len(qs))
 	for b, err := range p.gather(ctx, qs, altered.plan) {

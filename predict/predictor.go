@@ -217,6 +217,7 @@ func (p *Predictor) Close() error {
 // score asks the model as it is now: all that it says of each query. Before are the queries of the whole that are done
 // already. A batch is gathered while the device is busy with the one before.
 func (p *Predictor) score(ctx context.Context, qs []Query, logits []float32, before, total int) error {
+	qs = p.subjects(qs)
 	outputs := p.spec.Outputs()
 	var open []float32 // answers under way, and what was asked
 	var asked []Query
