@@ -24,7 +24,7 @@ type infoDoc struct {
 	EdgeFeatures featuresDoc       `json:"edge_features"`
 	NodeFeatures featuresDoc       `json:"node_features"`
 	NodeHistory  *timelineDoc      `json:"node_timeline,omitempty"` // of features of nodes that change over time
-	NodeLabels   *nodeLabelsDoc    `json:"node_labels,omitempty"` // with times of their own
+	NodeLabels   *nodeLabelsDoc    `json:"node_labels,omitempty"`   // with times of their own
 	Encoding     *encodingDoc      `json:"encoding,omitempty"`      // of features that were fitted
 	Busiest      []busyDoc         `json:"busiest"`
 	Sampling     protocol.Sampling `json:"sampling"`
