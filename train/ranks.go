@@ -32,6 +32,7 @@ type Sharded struct {
 	shards collective.Shards
 	sum    *collective.Sum
 	blocks []int     // of the gradient: the first parameter of each, from the end
+	joined bool      // blocks are as the first step has shown to be useful
 	total  []float32 // what was touched, loss, seconds of each rank, a logit for each query, and the gradient
 	body   func()
 
@@ -81,6 +82,10 @@ func (s *Sharded) Step(ctx context.Context, step *replay.Step, key uint64, commi
 	failed := tensor.Guard(func() { err = sharing{s, step, key, at}.gradients(ctx) })
 	if err := cmp.Or(failed, err); err != nil {
 		return Answers{}, err
+	}
+	if !s.joined {
+		s.join(at)
+		s.joined = true
 	}
 	began := time.Now()
 	if err := commit(); err != nil {

@@ -15,13 +15,14 @@ import (
 
 // layout is where the parts of a vector lie. The gradient comes last: it is summed up from its end, as a walk back
 // finds it, and the rest is known when that is over.
-type layout struct{ touched, loss, seconds, logits, gradient, end int }
+type layout struct{ touched, loss, seconds, early, logits, gradient, end int }
 
 func (s *Sharded) layout(queries int) layout {
 	_, flat := s.Params().Flat()
 	l := layout{loss: len(s.Params().All())}
 	l.seconds = l.loss + 1
-	l.logits = l.seconds + s.group.Size()
+	l.early = l.seconds + s.group.Size()
+	l.logits = l.early + len(s.blocks)
 	l.gradient = l.logits + queries
 	l.end = l.gradient + flat.Len
 	return l
@@ -44,6 +45,18 @@ func gradientBlocks(params *nn.Params) (first []int) {
 		}
 	}
 	return append(first, 0)
+}
+
+// join puts blocks together that are final only when a walk back ends, as a step has found on all ranks: they would be
+// messages that overlap with nothing. All ranks see the same sums, and so have the same blocks.
+func (s *Sharded) join(at layout) {
+	var kept []int
+	for k, first := range s.blocks {
+		if k == len(s.blocks)-1 || s.total[at.early+k] > 0 {
+			kept = append(kept, first)
+		}
+	}
+	s.blocks = kept
 }
 
 // sharing is what a rank does with the shards of one batch.
@@ -213,7 +226,10 @@ func (s sharing) walk(ctx context.Context, f *found, i int, r *collective.Reduct
 				s.Params().ZeroGrad()
 				s.Tape.StartBack(s.Loss)
 			}
-			s.Tape.WalkBack(s.firstUse(k), move)
+			to := s.firstUse(k)
+			if s.Tape.WalkBack(to, move); to > 0 {
+				f.leaf[s.at.early+k] = 1
+			}
 		})
 		lo, hi := max(bounds[k+1], s.at.gradient), bounds[k]
 		final := flat.Slice(lo-s.at.gradient, hi-s.at.gradient)
