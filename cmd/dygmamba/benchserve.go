@@ -45,6 +45,7 @@ func newBenchServe(a *app) *cobra.Command {
 			defer progress.Done()
 			phases := int64(0)
 			b.OnPhase = func(name string) { progress.Set(phases, 7, name); phases++ }
+			limitGarbage()
 			r, err := b.Run(cmd.Context())
 			if err != nil {
 				return loadError(err)

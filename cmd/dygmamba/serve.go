@@ -255,6 +255,7 @@ func (s *serving) start(ctx context.Context, a *app, o serve.Options) (_ *starte
 		return nil, err
 	}
 	closers = append(closers, func() { o.Log.Close() })
+	limitGarbage()
 	if out.server, err = serve.New(ctx, o); err != nil {
 		return nil, loadError(err)
 	}
