@@ -46,7 +46,8 @@ func TestFirstTally(t *testing.T) {
 	}
 }
 
-// TestFirstMeetingsOfHistories: a few events of a log with histories are found to be what going through all events says.
+// TestFirstMeetingsOfHistories: a few events of a log with histories are found to be what going through all events
+// says.
 func TestFirstMeetingsOfHistories(t *testing.T) {
 	full, part := event.NewLog(0), event.NewLog(0)
 	for i := range 4000 {
@@ -65,7 +66,8 @@ func TestFirstMeetingsOfHistories(t *testing.T) {
 	}
 	want := firstMeetings(part.All(), full.All())
 	full.SetIndex(index.Freeze(full))
-	if got := firstIn(part, full); !slices.Equal(got, want) || !slices.Contains(want, true) || !slices.Contains(want, false) {
+	if got := firstIn(part, full); !slices.Equal(got, want) || !slices.Contains(want, true) ||
+		!slices.Contains(want, false) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

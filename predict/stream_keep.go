@@ -81,8 +81,8 @@ func (p *Predictor) warmUp(ctx context.Context, events int) (left int, err error
 	return left, ctx.Err()
 }
 
-// Ready says whether a question about the end of a view need not wait until state that the model derives from the events
-// has gone back far, for events that came late.
+// Ready says whether a question about the end of a view need not wait until state that the model derives from the
+// events has gone back far, for events that came late.
 func (p *Predictor) Ready(m *PastView) bool {
 	for _, e := range p.model.Plan().Extras {
 		if w, ok := e.(sample.Warmer); ok && !w.Ready(m.view) {

@@ -115,7 +115,8 @@ func (w *world) offline(t *testing.T, came []event.Event, at event.Time) []float
 	if err := p.Look(past.Now()); err != nil {
 		t.Fatal(err)
 	}
-	logits, err := p.Score(context.Background(), []predict.Query{{Src: 1, Dst: 3, Time: at}, {Src: 5, Dst: 2, Time: at}})
+	logits, err := p.Score(context.Background(), []predict.Query{{Src: 1, Dst: 3, Time: at},
+		{Src: 5, Dst: 2, Time: at}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -268,7 +268,7 @@ func (d *disturbed) compare(ctx context.Context, came, check int) error {
 		for _, q := range qs[lo : lo+size] {
 			asked = append(asked, client.At(d.Set.Names.Name(q.Src), d.Set.Names.Name(q.Dst), q.Time))
 		}
-		got, err := d.client.Score(ctx, asked...)
+		got, err := d.client.ScoreAfter(ctx, uint64(came), asked...)
 		if err != nil {
 			return err
 		}

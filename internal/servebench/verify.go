@@ -187,7 +187,8 @@ func (v Verification) online(ctx context.Context, from int, qs []predict.Query, 
 		one := v.Set.Log.At(from + i)
 		e := client.Event{Src: name(one.Src), Dst: name(one.Dst), Time: one.Time, Label: float64(one.Label),
 			Features: v.Set.Edge.Row(int(one.Edge))}
-		asked, err := c.Score(ctx, client.At(e.Src, e.Dst, e.Time), client.At(e.Src, name(qs[2*i+1].Dst), e.Time))
+		asked, err := c.ScoreAfter(ctx, uint64(i), client.At(e.Src, e.Dst, e.Time),
+			client.At(e.Src, name(qs[2*i+1].Dst), e.Time))
 		if err != nil {
 			return fmt.Errorf("event %d: %w", from+i, err)
 		}

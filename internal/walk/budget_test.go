@@ -129,8 +129,8 @@ func crowd(t testing.TB, events, nodes int, first event.Node) *event.Log {
 	return log
 }
 
-// TestBudgetIsKept counts the bytes of a stream that does not fit, at every time. A live past has half as much again for
-// late events.
+// TestBudgetIsKept counts the bytes of a stream that does not fit, at every time. A live past has half as much again
+// for late events.
 func TestBudgetIsKept(t *testing.T) {
 	log := crowd(t, 9000, 4000, 1)
 	o := walk.Options{Dim: 8, Span: 1000, Follow: true, Budget: 3 << 20}

@@ -22,19 +22,20 @@ const saveVersion = 1
 // errSaved says that a saved state is not what it should be.
 var errSaved = errors.New("saved state of walks")
 
-// savedBack is how many events before the end the states are that are saved, where some are kept: the next events may be
-// a little late, or of the same instant as the last one.
+// savedBack is how many events before the end the states are that are saved, where some are kept: the next events may
+// be a little late, or of the same instant as the last one.
 const savedBack = 1 << 13
 
-// Save is the states as they are, or were some events ago. Bytes are made by the function that it returns, which another
-// goroutine may call later.
+// Save is the states as they are, or were some events ago. Bytes are made by the function that it returns, which
+// another goroutine may call later.
 func (p *Past) Save() (events int, bytes func() Saved) {
 	s, events := p.snapshot(), p.taken
 	for i := len(p.recent) - 1; i >= 0 && p.next-s.next < savedBack; i-- {
 		s = p.recent[i]
 	}
 	head := binary.LittleEndian.AppendUint32(nil, saveVersion)
-	for _, x := range append(p.options.print(), uint64(events), uint64(s.next), uint64(s.soonAt), uint64(s.now.number)) {
+	for _, x := range append(p.options.print(), uint64(events), uint64(s.next), uint64(s.soonAt),
+		uint64(s.now.number)) {
 		head = binary.LittleEndian.AppendUint64(head, x)
 	}
 	return events, func() Saved {
@@ -62,7 +63,8 @@ func (o Options) print() []uint64 {
 func (p *Past) Recall(saved Saved) error {
 	head, want := saved.Parts["head"], p.options.print()
 	if len(head) != 4+8*(len(want)+4) || binary.LittleEndian.Uint32(head) != saveVersion {
-		return fmt.Errorf("%w: its head has %d bytes, or is of another version than %d", errSaved, len(head), saveVersion)
+		return fmt.Errorf("%w: its head has %d bytes, or is of another version than %d", errSaved, len(head),
+			saveVersion)
 	}
 	numbers := make([]uint64, len(want)+4)
 	for i := range numbers {
@@ -181,8 +183,8 @@ func (o Options) load(name string, parts map[string][]byte) (*State, error) {
 	places := len(nodes) / savedNode
 	if len(nodes)%savedNode != 0 || len(rows) != 4*places*o.Width() || len(free)%4 != 0 || len(free)/4 > places ||
 		s.limits.nodes > 0 && places > s.limits.nodes || places > math.MaxInt32 {
-		return nil, fmt.Errorf("%w: %d bytes of nodes, %d of rows and %d of free places", errSaved, len(nodes), len(rows),
-			len(free))
+		return nil, fmt.Errorf("%w: %d bytes of nodes, %d of rows and %d of free places", errSaved, len(nodes),
+			len(rows), len(free))
 	}
 	s.places = places
 	empty := map[int32]bool{}

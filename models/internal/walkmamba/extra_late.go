@@ -18,7 +18,8 @@ const (
 	leave = time.Second
 )
 
-// present is the states that tell most of a log, of those that know no more; nil: there are none. The caller holds s.mu.
+// present is the states that tell most of a log, of those that know no more; nil: there are none. The caller holds
+// s.mu.
 func (s *states) present(log *event.Log) (best *logged) {
 	for _, k := range s.pasts {
 		if !k.beside && log.Continues(k.log) && (best == nil || k.nearer(best)) {
@@ -30,7 +31,8 @@ func (s *states) present(log *event.Log) (best *logged) {
 
 // has says whether some states are of a log as it is. The caller holds s.mu.
 func (s *states) has(log *event.Log) bool {
-	return slices.ContainsFunc(s.pasts, func(k *logged) bool { return k.log.Len() == log.Len() && k.log.Continues(log) })
+	same := func(k *logged) bool { return k.log.Len() == log.Len() && k.log.Continues(log) }
+	return slices.ContainsFunc(s.pasts, same)
 }
 
 // ready says whether a question about the end of a log can be answered without going back far.
