@@ -2,6 +2,8 @@ package eventlog
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"runtime"
 	"testing"
 )
 
@@ -24,4 +26,49 @@ func TestReceiptsForgetTheOldest(t *testing.T) {
 	if _, ok := r.Find(""); ok || r.Len() != 3 {
 		t.Errorf("no key is known, %v; %d keys, want 3", ok, r.Len())
 	}
+}
+
+// A table of any size remembers what a plain list of the latest keys does, when it grows and when keys move up.
+func TestReceiptsAreThoseOfAList(t *testing.T) {
+	for _, limit := range []int{1, 5, 48, 49, 1000, keyChunk + 1} {
+		r, rng := NewReceipts(limit), rand.New(rand.NewPCG(uint64(limit), 28))
+		var list []string
+		for i := range 3 * limit {
+			key := fmt.Sprint(limit, " ", i)
+			r.Add(key, Receipt{Last: uint64(i), Accepted: 1})
+			list = append(list, key)
+			for range 3 {
+				n := rng.IntN(len(list))
+				got, ok := r.Find(list[n])
+				if want := len(list)-n <= limit; ok != want || ok && got.Last != uint64(n) {
+					t.Fatalf("limit %d, after %d: key %d is %+v, %v", limit, i, n, got, ok)
+				}
+			}
+		}
+		for n, key := range list {
+			if _, ok := r.Find(key); ok != (len(list)-n <= limit) {
+				t.Errorf("limit %d: key %d is known: %v", limit, n, ok)
+			}
+		}
+	}
+}
+
+// A key takes about 50 bytes, however many there are.
+func TestReceiptsAreSmall(t *testing.T) {
+	used := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before, r := used(), NewReceipts(KeptKeys)
+	for i := range 240_000 {
+		r.Add(fmt.Sprint(i), Receipt{Last: uint64(i)})
+		if n := i + 1; n%60_000 == 0 {
+			if each := float64(used()-before) / float64(n); each > 60 {
+				t.Errorf("a key takes %.0f bytes of %d", each, n)
+			}
+		}
+	}
+	runtime.KeepAlive(r)
 }
