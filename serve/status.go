@@ -27,9 +27,10 @@ type statusDoc struct {
 	Data        string               `json:"data"`
 	Names       string               `json:"names"` // "text" or "numbers"
 	TimeFormat  string               `json:"time_format"`
-	Features    int                  `json:"features"`          // numbers of an event
-	Columns     []dataset.ColumnInfo `json:"columns,omitempty"` // that events have, by their imported names
-	Kinds       []string             `json:"kinds,omitempty"`   // of events
+	Features    int                  `json:"features"`             // numbers of an event
+	Columns     []dataset.ColumnInfo `json:"columns,omitempty"`    // that events have, by their imported names
+	Kinds       []string             `json:"kinds,omitempty"`      // of events
+	AsksKinds   bool                 `json:"asks_kinds,omitempty"` // queries must name a kind
 	Durable     bool                 `json:"durable"`
 	LateEvents  string               `json:"late_events"` // how the model treats them
 	Order       protocol.Order       `json:"order,omitempty"`
@@ -59,7 +60,7 @@ func (s *Server) status() statusDoc {
 		Uptime: time.Since(s.started).Seconds(), Snapshot: s.snapshotter.doc(), Learning: s.learner.doc(),
 		TakesTokens: s.tokens.Load() != nil, Phase: s.phase(), Retention: s.retainer.doc(),
 	}
-	doc.Kinds = s.options.Set.Kinds
+	doc.Kinds, doc.AsksKinds = s.options.Set.Kinds, s.models.asksKinds()
 	if s.engine.columns != nil {
 		doc.Columns = s.engine.columns.Columns()
 	}
