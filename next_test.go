@@ -79,7 +79,8 @@ func smallNext(t testing.TB, name string) []string {
 func TestNext(t *testing.T) {
 	for _, name := range model.Learning(protocol.Next) {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && !slices.Contains([]string{"countnet", "dygmamba", "dygformer", "graphmixer", "tgn"}, name) {
+			some := []string{"countnet", "dygmamba", "dygformer", "graphmixer", "tgn"}
+			if testing.Short() && !slices.Contains(some, name) {
 				t.Skip("every model is trained without -short")
 			}
 			set := regulars(t)

@@ -14,8 +14,8 @@ func (o *TrainOptions) nameClasses() error {
 		return nil
 	}
 	if f, err := model.Find(o.Model); err == nil && f.Remembers && o.Set.NodeLabels != nil {
-		return fmt.Errorf("%s has a memory, which learns of events as they are asked about: labels of nodes with times of "+
-			"their own are for models without, such as %s", o.Model, DefaultModel)
+		return fmt.Errorf("%s has a memory, which learns of events as they are asked about: labels of nodes with "+
+			"times of their own are for models without, such as %s", o.Model, DefaultModel)
 	}
 	classes, err := o.Set.LabelClasses()
 	if err != nil {

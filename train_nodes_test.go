@@ -17,7 +17,8 @@ import (
 )
 
 // moods is a stream of chance meetings of people with places. A person has a mood that changes now and then, which is
-// the first of its features from then on; labels tell at other times which mood it has. Many of all these have one time.
+// the first of its features from then on; labels tell at other times which mood it has. Many of all these have one
+// time.
 func moods(t testing.TB, classes []string, class func(mood float32) uint16) *dataset.Set {
 	rng := rand.New(rand.NewPCG(29, 3))
 	const people, places = 24, 8

@@ -82,8 +82,8 @@ func NewLabelSplit(l *event.Log, o SplitOptions) (*Split, error) {
 	return s, nil
 }
 
-// NewNodeLabelSplit cuts the labels of a set's nodes, which have times of their own, where NewLabelSplit cuts the events.
-// Train, Val and Test are labels as NodeLabels.Log has them; Full is all events.
+// NewNodeLabelSplit cuts the labels of a set's nodes, which have times of their own, where NewLabelSplit cuts the
+// events. Train, Val and Test are labels as NodeLabels.Log has them; Full is all events.
 func NewNodeLabelSplit(s *Set, o SplitOptions) (*Split, error) {
 	split, err := cut(s.Log, &o)
 	if err != nil {

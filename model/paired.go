@@ -13,7 +13,7 @@ import (
 // does, and the model among those of a short list. Its JSON names are settings, beside those of the model itself.
 type Pairing struct {
 	Shortlist  int     `json:"shortlist" in:"[2,4096]" about:"candidates of a group that the model itself compares"`
-	Candidates int     `json:"num_candidates" in:"[1,65536]" about:"that a destination is held against in training, by counts"`
+	Candidates int     `json:"num_candidates" in:"[1,65536]" about:"held against a destination in training, by counts"`
 	Hidden     int     `json:"counts_dim" in:"[1,65536]" about:"width of the network on counts"`
 	Rate       float64 `json:"counts_learning_rate" in:"(0,1]" about:"how far a step of the networks on counts goes"`
 	LinkSplit  bool    `json:"link_split" about:"train on the split of links, for eval --protocol dyglib"`

@@ -19,8 +19,8 @@ func (f Factory) SetOrder(s *Spec, order protocol.Order) error {
 			ErrSetting, order)
 	}
 	if s.Task == protocol.Next && order == protocol.Arrival {
-		return fmt.Errorf("%w: order %s is not for the task %s, in which nothing of an event's own instant may be known",
-			ErrSetting, order, s.Task)
+		return fmt.Errorf("%w: order %s is not for the task %s, in which nothing of an event's own instant may be "+
+			"known", ErrSetting, order, s.Task)
 	}
 	s.Order = order
 	return nil

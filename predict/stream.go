@@ -44,8 +44,9 @@ type stream struct {
 	budget int    // bytes that all of them may take
 }
 
-// grow takes a log that has become longer, or an earlier state of it, for which all is remembered again. If new events belong before some that were remembered with what was looked
-// up then, all are remembered again: what a model knows must not depend on when it was asked.
+// grow takes a log that has become longer, or an earlier state of it, for which all is remembered again. If new events
+// belong before some that were remembered with what was looked up then, all are remembered again: what a model knows
+// must not depend on when it was asked.
 func (s *stream) grow(log *event.Log, past index.View) {
 	plan := s.memory.UnitPlan()
 	if log.Len() < s.known {

@@ -36,8 +36,8 @@ func latest(nodes []event.Node, times []event.Time, n event.Node, at event.Time)
 	return row
 }
 
-// TestTimeline: every node of a batch, neighbours of neighbours and the query's own included, is described by its latest
-// row strictly before the query's time, on any number of threads.
+// TestTimeline: every node of a batch, neighbours of neighbours and the query's own included, is described by its
+// latest row strictly before the query's time, on any number of threads.
 func TestTimeline(t *testing.T) {
 	for seed := range uint64(20) {
 		past, nodes, times, qs := timelineWorld(seed)

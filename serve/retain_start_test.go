@@ -50,14 +50,15 @@ func TestRetentionAtTheStart(t *testing.T) {
 	k.caughtUp()
 	want := k.target(first + periods*period)
 	if limit := 1<<16 + 1000; most > limit || e.now().epoch.cut != want || e.now().Len() > each*12/10 {
-		t.Errorf("%d events were known at a time, want at most %d; the cut is %v, want %v; %d events remain", most, limit,
-			e.now().epoch.cut, want, e.now().Len())
+		t.Errorf("%d events were known at a time, want at most %d; the cut is %v, want %v; %d events remain", most,
+			limit, e.now().epoch.cut, want, e.now().Len())
 	}
 
 	start := func(o *Options) { o.Log, o.Retain = log, Retention{Period: period, manual: true} }
 	s := w.server(t, start)
 	if got := s.engine.now(); got.epoch.cut != want || got.Last != periods*each || got.Len() != e.now().Len() {
-		t.Errorf("the server begins with the cut %v and %d of %d events, want %v", got.epoch.cut, got.Len(), got.Last, want)
+		t.Errorf("the server begins with the cut %v and %d of %d events, want %v",
+			got.epoch.cut, got.Len(), got.Last, want)
 	}
 	ask[scoresDoc](t, s, "POST", "/v1/score", `{"queries": [{"src": 1, "dst": 2}]}`)
 }

@@ -75,8 +75,8 @@ func (r *room) refuse(events int) error {
 	return err
 }
 
-// full says why no more memory should be used, nil if it may. A server that drops old events and does not do so just now
-// must have room for as much again: it prepares a later cut beside what is there.
+// full says why no more memory should be used, nil if it may. A server that drops old events and does not do so just
+// now must have room for as much again: it prepares a later cut beside what is there.
 func (u usage) full(twice bool) error {
 	switch {
 	case u.limit > 0 && twice && float64(u.live) > maxLive/2*float64(u.limit):

@@ -26,7 +26,8 @@ func overTime(set *dataset.Set) *dataset.Set {
 		if rng.IntN(3) > 0 {
 			continue
 		}
-		line.Node, line.Time = append(line.Node, 1+event.Node(rng.IntN(set.NumNodes()-1))), append(line.Time, all.Time[i])
+		line.Node = append(line.Node, 1+event.Node(rng.IntN(set.NumNodes()-1)))
+		line.Time = append(line.Time, all.Time[i])
 		for range width {
 			line.Features.Data = append(line.Features.Data, float32(rng.NormFloat64()))
 		}

@@ -22,8 +22,8 @@ func cold(t *testing.T, l *lane) int {
 	return left
 }
 
-// TestReadyMeansWarm: what a model derives from the events, such as WalkMamba's walks or TGN's memory, is there when the
-// server is ready, when another model takes over, and soon after events came, late ones too.
+// TestReadyMeansWarm: what a model derives from the events, such as WalkMamba's walks or TGN's memory, is there when
+// the server is ready, when another model takes over, and soon after events came, late ones too.
 func TestReadyMeansWarm(t *testing.T) {
 	for _, name := range []string{"walkmamba", "tgn"} {
 		t.Run(name, func(t *testing.T) {

@@ -26,8 +26,8 @@ func TestNextGradients(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			set := &dataset.Set{Name: "some", Sampling: protocol.Native, Log: streamtest.Generate(
 				streamtest.Shape{Events: 400, Sources: 12, Dests: 9, Instants: 300, Repeat: 0.6}, 2)}
-			settings = append(settings, "node_feat_dim=4", "edge_feat_dim=4", "dropout=0", "shortlist=4", "counts_dim=8",
-				"num_candidates=5", "batch_size=60")
+			settings = append(settings, "node_feat_dim=4", "edge_feat_dim=4", "dropout=0", "shortlist=4",
+				"counts_dim=8", "num_candidates=5", "batch_size=60")
 			spec, err := models.Get(name).SpecFor(protocol.Next, "", model.DataOf(set), settings...)
 			if err != nil {
 				t.Fatal(err)

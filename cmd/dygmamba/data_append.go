@@ -49,7 +49,8 @@ func newDataAppend(a *app) *cobra.Command {
 	flags.StringSliceVar(&o.EdgeFeatures, "edge-features", nil,
 		"columns of numbers that describe an event (default: as in the first import)")
 	flags.StringVar(&o.NodeFile, "nodes", "",
-		"table with the features of new nodes, one row per node; where features change over time: later rows of any node")
+		"table with the features of new nodes, one row per node; "+
+			"where features change over time: later rows of any node")
 	flags.StringVar(&o.NodeTime, "node-time", "", "with --nodes: column of times (default: as in the first import)")
 	flags.StringVar(&o.NodeID, "node-id", "", "with --nodes: column of node names (default: as in the first import)")
 	flags.StringVar(&o.NodeSide, "node-side", "",

@@ -41,7 +41,8 @@ func newDataExport(a *app) *cobra.Command {
 				return usagef("--nodes %s: the nodes of %s have no features", e.nodes, set.Name)
 			}
 			if e.labels != "" && set.NodeLabels == nil {
-				return usagef("--node-labels %s: the nodes of %s have no labels with times of their own", e.labels, set.Name)
+				return usagef("--node-labels %s: the nodes of %s have no labels with times of their own",
+					e.labels, set.Name)
 			}
 			return e.run(cmd.Context(), a, set)
 		},
@@ -140,7 +141,8 @@ func (e *export) run(ctx context.Context, a *app, set *dataset.Set) error {
 		if doc.Nodes, err = writeTable(ctx, e.nodes, set, dataset.ExportNodes); err != nil {
 			return err
 		}
-		o.NodeID, o.NodeSide, o.NodeTime = doc.Nodes.Options.NodeID, doc.Nodes.Options.NodeSide, doc.Nodes.Options.NodeTime
+		n := doc.Nodes.Options
+		o.NodeID, o.NodeSide, o.NodeTime = n.NodeID, n.NodeSide, n.NodeTime
 	}
 	if e.labels != "" {
 		if doc.Labels, err = writeTable(ctx, e.labels, set, exportLabels); err != nil {

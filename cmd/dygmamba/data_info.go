@@ -95,7 +95,8 @@ func inform(ctx context.Context, a *app, set *dataset.Set, history bool) (*infoD
 	}
 	doc := &infoDoc{
 		Info: i, spanDoc: spanOf(i.First, i.Last, set.Clock()), EdgeFeatures: featuresDoc{i.EdgeFeatures, i.EdgeZero},
-		NodeFeatures: featuresDoc{i.NodeFeatures, i.NodeZero}, NodeHistory: timelineDocOf(set), NodeLabels: nodeLabelsDocOf(set), Encoding: encodingDocOf(set.Recipe, set.Clock()),
+		NodeFeatures: featuresDoc{i.NodeFeatures, i.NodeZero}, NodeHistory: timelineDocOf(set),
+		NodeLabels: nodeLabelsDocOf(set), Encoding: encodingDocOf(set.Recipe, set.Clock()),
 		Busiest: busiest(set, 5), Sampling: set.Sampling, Hash: hash,
 		Split: eval.RecordSplit(proto.Split()), Published: asPublished(set.Name, i),
 	}

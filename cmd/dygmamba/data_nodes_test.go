@@ -26,7 +26,8 @@ func TestNodesOverTime(t *testing.T) {
 		events = append(events, fmt.Sprintf("p%d,q%d,%d", rng.IntN(9), rng.IntN(5), i/2))
 		if i%3 == 0 {
 			nodes = append(nodes, fmt.Sprintf("p%d,%d,%v", rng.IntN(9), i/2, rng.NormFloat64()))
-			labels = append(labels, fmt.Sprintf("%s,%d,%s", []string{"p1", "q2"}[i%2], i/2, []string{"up", "down"}[i%5%2]))
+			name, state := []string{"p1", "q2"}[i%2], []string{"up", "down"}[i%5%2]
+			labels = append(labels, fmt.Sprintf("%s,%d,%s", name, i/2, state))
 		}
 	}
 	put("e.csv", events)
@@ -60,7 +61,8 @@ func TestNodesOverTime(t *testing.T) {
 	program(t, "data", "import", file("e.csv"), "--node-label", "x").want(t, exitUsage, "need --node-labels")
 
 	program(t, "train", "--data", file("a.dgm"), "--model", "graphmixer", "--task", "node-classification", "--out",
-		file("run"), "--set", "num_epochs=1", "--set", "num_neighbors=4", "--set", "time_feat_dim=8", "-q").want(t, exitDone)
+		file("run"), "--set", "num_epochs=1", "--set", "num_neighbors=4", "--set", "time_feat_dim=8",
+		"-q").want(t, exitDone)
 	put("q.csv", []string{"u,i,ts", "p1,q1,150", "p1,q4,150", "q2,q2,199.5"})
 	program(t, "predict", "--run", file("run"), "--data", file("a.dgm"), "--queries", file("q.csv"), "--out",
 		file("s.csv")).want(t, exitDone)

@@ -271,7 +271,8 @@ func TestDeployedKubernetes(t *testing.T) {
 			t.Errorf("a %v", kind)
 		}
 	}
-	if set.APIVersion != "apps/v1" || config.APIVersion != "v1" || budget.APIVersion != "policy/v1" || len(services) != 2 {
+	if set.APIVersion != "apps/v1" || config.APIVersion != "v1" || budget.APIVersion != "policy/v1" ||
+		len(services) != 2 {
 		t.Errorf("%s, %s, %s, %d services", set.APIVersion, config.APIVersion, budget.APIVersion, len(services))
 	}
 	labels := set.Spec.Template.Metadata.Labels
@@ -404,8 +405,8 @@ func TestDeployedCompose(t *testing.T) {
 func TestDeployedUnit(t *testing.T) {
 	unit := deployed(t, "dygmamba.service")
 	known := strings.Fields("Description Documentation After Wants Type NotifyAccess TimeoutStartSec WatchdogSec " +
-		"ExecStartPre ExecStart ExecReload LoadCredential DynamicUser StateDirectory Restart RestartSec TimeoutStopSec " +
-		"LimitNOFILE MemoryMax NoNewPrivileges ProtectSystem ProtectHome PrivateTmp PrivateDevices " +
+		"ExecStartPre ExecStart ExecReload LoadCredential DynamicUser StateDirectory Restart RestartSec " +
+		"TimeoutStopSec LimitNOFILE MemoryMax NoNewPrivileges ProtectSystem ProtectHome PrivateTmp PrivateDevices " +
 		"ProtectKernelTunables ProtectKernelModules ProtectControlGroups RestrictAddressFamilies RestrictNamespaces " +
 		"LockPersonality SystemCallArchitectures CapabilityBoundingSet WantedBy")
 	for line := range strings.Lines(unit) {
@@ -417,13 +418,14 @@ func TestDeployedUnit(t *testing.T) {
 		if !ok || !slices.Contains(known, name) {
 			t.Errorf("%q is no setting of a unit", line)
 		}
-		if strings.HasPrefix(name, "ExecStart") && !strings.HasPrefix(value, "/usr/local/bin/dygmamba serve --config ") {
+		if strings.HasPrefix(name, "ExecStart") &&
+			!strings.HasPrefix(value, "/usr/local/bin/dygmamba serve --config ") {
 			t.Errorf("%q", line)
 		}
 	}
 	image := deployed(t, "Dockerfile")
-	for _, part := range []string{"FROM scratch", "ca-certificates.crt /etc/ssl/certs/", "/empty-tmp /tmp", "USER 65532",
-		`ENTRYPOINT ["/dygmamba"]`} {
+	for _, part := range []string{"FROM scratch", "ca-certificates.crt /etc/ssl/certs/", "/empty-tmp /tmp",
+		"USER 65532", `ENTRYPOINT ["/dygmamba"]`} {
 		if !strings.Contains(image, part) {
 			t.Errorf("the image lacks %q", part)
 		}

@@ -174,7 +174,8 @@ var flagNames = strings.NewReplacer(
 	"the option NoHeader", "--no-header", "the option NodeFile", "--nodes", "the option NodeID", "--node-id",
 	"the option NodeSide", "--node-side", "the option NodeTime", "--node-time",
 	"the option NodeLabels.Node", "--node-label-id", "the option NodeLabels.Side", "--node-label-side",
-	"the option NodeLabels.Time", "--node-label-time", "the option NodeLabels.Label", "--node-label", "the option NodeFeatures", "--node-features", "the option Again", "--again",
+	"the option NodeLabels.Time", "--node-label-time", "the option NodeLabels.Label", "--node-label",
+	"the option NodeFeatures", "--node-features", "the option Again", "--again",
 	"with the option Format csv", "--format csv", ": dataset.Open opens ", ", with --data ",
 	"dataset.Import", "data import", "dataset.Fetch", "data fetch")
 

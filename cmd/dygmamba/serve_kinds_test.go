@@ -27,8 +27,8 @@ func TestServeAsksKinds(t *testing.T) {
 	}
 	program(t, "data", "import", table, "--src", "user", "--dst", "page", "--time", "time", "--kind", "what",
 		"--bipartite", "--out", data).want(t, exitDone)
-	program(t, "train", "--data", data, "--task", "kind", "--preset", "quick", "--set", "num_epochs=1", "--out", run, "-q").
-		want(t, exitDone)
+	program(t, "train", "--data", data, "--task", "kind", "--preset", "quick", "--set", "num_epochs=1",
+		"--out", run, "-q").want(t, exitDone)
 	cmd, url := smallRun{run: filepath.Join(run, "seed-0"), data: data}.start(t)
 	defer func() { cmd.Process.Kill(); cmd.Wait() }()
 	for _, tt := range []struct{ path, body, want string }{

@@ -60,7 +60,8 @@ func checkReceipts(receipts []soakReceipt, pending int) error {
 	var last uint64
 	for _, got := range receipts {
 		if got.Accepted != soakEvents || got.Last-uint64(got.Accepted) != last {
-			return fmt.Errorf("a receipt says %d events up to %d, the one before ends at %d", got.Accepted, got.Last, last)
+			return fmt.Errorf("a receipt says %d events up to %d, the one before ends at %d",
+				got.Accepted, got.Last, last)
 		}
 		last = got.Last
 	}

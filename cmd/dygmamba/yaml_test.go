@@ -19,7 +19,8 @@ func readYAML(text string) (documents []any, err error) {
 	for part := range strings.SplitSeq("\n"+text, "\n---\n") {
 		r := &yamlReader{anchors: map[string]any{}}
 		for n, line := range strings.Split(part, "\n") {
-			r.lines = append(r.lines, yamlLine{strings.TrimLeft(line, " "), len(line) - len(strings.TrimLeft(line, " ")), n})
+			text := strings.TrimLeft(line, " ")
+			r.lines = append(r.lines, yamlLine{text, len(line) - len(text), n})
 		}
 		if r.skip(); len(r.lines) == 0 {
 			continue
@@ -86,7 +87,8 @@ func (r *yamlReader) at(indent int) bool { return len(r.lines) > 0 && r.lines[0]
 // item reads what follows "- ".
 func (r *yamlReader) item(indent int) any {
 	rest := r.lines[0].text[2:]
-	if key, after, ok := strings.Cut(rest, ":"); ok && !strings.ContainsAny(key, "{[\" ") && (after == "" || after[0] == ' ') {
+	key, after, ok := strings.Cut(rest, ":")
+	if ok && !strings.ContainsAny(key, "{[\" ") && (after == "" || after[0] == ' ') {
 		r.lines[0].text, r.lines[0].indent = rest, indent
 		return r.block(indent)
 	}
@@ -137,8 +139,8 @@ func (r *yamlReader) value(rest string, indent int) any {
 }
 
 func closed(text string) bool {
-	return strings.Count(text, "[")-strings.Count(text, "]") <= 0 && strings.Count(text, "{")-strings.Count(text, "}") <= 0 ||
-		text[0] != '[' && text[0] != '{'
+	open := func(left, right string) bool { return strings.Count(text, left) > strings.Count(text, right) }
+	return !open("[", "]") && !open("{", "}") || text[0] != '[' && text[0] != '{'
 }
 
 // flow reads a value in brackets, in quotes or plain, and returns what is left of the text.
@@ -190,8 +192,9 @@ func comma(text string) string {
 
 // The reader of YAML reads what it should, and refuses what is wrong.
 func TestReadYAML(t *testing.T) {
-	got, err := readYAML("# head\nx: &x\n  a: 1\ny:\n  <<: *x\n  b: [\"p: q\",\n      r]\nz:\n  - n: 1 # one\n    m:\n      - {k: v, w: {}}\n" +
-		"  - plain text\ns: |\n  one\n  two\n---\nt: >\n  one\n  two\n")
+	got, err := readYAML("# head\nx: &x\n  a: 1\ny:\n  <<: *x\n  b: [\"p: q\",\n      r]\n" +
+		"z:\n  - n: 1 # one\n    m:\n      - {k: v, w: {}}\n  - plain text\n" +
+		"s: |\n  one\n  two\n---\nt: >\n  one\n  two\n")
 	raw, _ := json.Marshal(got)
 	const want = `[{"s":"one\ntwo\n","x":{"a":"1"},"y":{"a":"1","b":["p: q","r"]},` +
 		`"z":[{"m":[{"k":"v","w":{}}],"n":"1"},"plain text"]},{"t":"one two "}]`
@@ -199,7 +202,8 @@ func TestReadYAML(t *testing.T) {
 		plain.Replace(string(raw)) != plain.Replace(want) {
 		t.Errorf("%s, %v\nwant %s", raw, err, want)
 	}
-	for _, wrong := range []string{"a: 1\na: 2\n", "a: [1, 2\n", "a:\nb: 1\n", "a: 1\n   b: 2\n", "a: {k: v w}}\n", "a: {k: 1, k: 2}\n"} {
+	for _, wrong := range []string{"a: 1\na: 2\n", "a: [1, 2\n", "a:\nb: 1\n", "a: 1\n   b: 2\n", "a: {k: v w}}\n",
+		"a: {k: 1, k: 2}\n"} {
 		if got, err := readYAML(wrong); err == nil {
 			t.Errorf("%q is read as %v", wrong, got)
 		}

@@ -162,8 +162,8 @@ func (w *world) data(name string, imported bool) model.Data {
 
 func (w *world) environment(dev device.Device, seed uint64) model.Env {
 	return model.Env{
-		Device: dev, Node: w.set.Node, Edge: w.set.Edge, Timeline: w.set.Timeline, NumNodes: w.set.NumNodes(), Seed: seed,
-		Train: func() (event.Span, error) { return w.split.Train.All(), nil },
+		Device: dev, Node: w.set.Node, Edge: w.set.Edge, Timeline: w.set.Timeline, NumNodes: w.set.NumNodes(),
+		Seed: seed, Train: func() (event.Span, error) { return w.split.Train.All(), nil },
 	}
 }
 

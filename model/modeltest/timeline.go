@@ -62,8 +62,8 @@ func (w *world) retold(from event.Time, before bool) *world {
 	return &other
 }
 
-// timely: a model that reads features of nodes sees those that hold before a query's time, and whatever is said of nodes
-// at that time or later, its answer stays.
+// timely: a model that reads features of nodes sees those that hold before a query's time, and whatever is said of
+// nodes at that time or later, its answer stays.
 func timely(t testing.TB, e *entry) {
 	for _, spec := range e.specs {
 		w := e.timed

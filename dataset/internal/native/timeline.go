@@ -37,8 +37,8 @@ func (d *decoder) timeline(s *data.Set) {
 		return
 	}
 	found := fmt.Sprintf("section timeline features of %d rows and %d columns", t.Features.Rows, t.Features.Cols)
-	if !d.check(t.Features.Rows == n && t.Features.Cols == s.Node.Cols && (t.Features.Data != nil || n*s.Node.Cols == 0), found,
-		fmt.Sprintf("%d rows of %d columns", n, s.Node.Cols)) {
+	fits := t.Features.Rows == n && t.Features.Cols == s.Node.Cols && (t.Features.Data != nil || n*s.Node.Cols == 0)
+	if !d.check(fits, found, fmt.Sprintf("%d rows of %d columns", n, s.Node.Cols)) {
 		return
 	}
 	if row, err := t.Check(event.Node(d.header.nodes)); err != nil {

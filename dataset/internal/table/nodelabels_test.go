@@ -58,7 +58,8 @@ func TestImportNodeLabels(t *testing.T) {
 			want: []string{"a @1 yes", "b @2 no"}, classes: []string{"no", "yes"}},
 		{name: "either end", events: "u,v,t\na,a,1\nb,c,2\n",
 			labels: "node,side,time,label\na,source,1,x\na,destination,1,y\nc,destination,3,x\n",
-			o:      Options{Bipartite: true}, want: []string{"a @1 x", "→a @1 y", "→c @3 x"}, classes: []string{"x", "y"}},
+			o:      Options{Bipartite: true},
+			want:   []string{"a @1 x", "→a @1 y", "→c @3 x"}, classes: []string{"x", "y"}},
 		{name: "either end without sides", events: "u,v,t\na,b,1\n", labels: "node,time,label\na,1,x\nb,1,y\n",
 			o: Options{Bipartite: true}, want: []string{"a @1 x", "→b @1 y"}, classes: []string{"x", "y"}},
 		{name: "whose side", events: "u,v,t\na,a,1\n", labels: "node,time,label\na,1,x\n", o: Options{Bipartite: true},
@@ -70,8 +71,8 @@ func TestImportNodeLabels(t *testing.T) {
 				`labels.csv: line 3 (row 2), column time: found "soon"; want ` + wantTime,
 				`labels.csv: line 4 (row 3), column label: found ""; want the class of the node at that time`}},
 		{name: "missing column", events: events, labels: "node,label\na,x\n",
-			problems: []string{"labels.csv: found the columns node, label; want one for the time, called for example ts " +
-				"or t, or named by the option NodeLabels.Time"}},
+			problems: []string{"labels.csv: found the columns node, label; want one for the time, called for example " +
+				"ts or t, or named by the option NodeLabels.Time"}},
 		{name: "no rows", events: events, labels: "node,time,label\n",
 			problems: []string{"labels.csv: found no labels; want at least one row"}},
 		{name: "another format of times", events: events, labels: "node,time,label\na,2024-01-01,x\n",

@@ -65,7 +65,8 @@ func TestImportTimeline(t *testing.T) {
 			problems: []string{"nodes.csv: line 2 (row 1), column since: found a date as time; " +
 				"want a number, as in the events"}},
 		{name: "another unit", events: "u,v,t\na,b,1700000000\n", nodes: "id,since,x\na,1700000000000,1\n",
-			problems: []string{"nodes.csv: found times that look like Unix times in ms; want s, as the times of the events"}},
+			problems: []string{"nodes.csv: found times that look like Unix times in ms; " +
+				"want s, as the times of the events"}},
 		{name: "no features", events: events, nodes: "id,since\na,1\n",
 			problems: []string{"nodes.csv: found the columns id, since; want columns of features beside id"}},
 		{name: "a feature that is none", events: events, nodes: "id,since,x\na,1,red\n",
@@ -183,8 +184,8 @@ func TestTimelineAppend(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	more := inputtest.Write(t, map[string]string{"e.csv": "u,v,t\nb,c,3\n", "nodes.csv": "id,since,x\nc,3,red\na,0,blue\n",
-		"static.csv": "id,x\nc,red\n"})
+	more := inputtest.Write(t, map[string]string{"e.csv": "u,v,t\nb,c,3\n",
+		"nodes.csv": "id,since,x\nc,3,red\na,0,blue\n", "static.csv": "id,x\nc,red\n"})
 	path := filepath.Join(dir, "out.dgm")
 	files := []string{filepath.Join(more, "e.csv")}
 	add := AppendOptions{Options: Options{NodeFile: filepath.Join(more, "static.csv")}}
@@ -209,8 +210,8 @@ func TestTimelineAppend(t *testing.T) {
 	}
 	add.NodeTime = "since"
 	_, err = Append(t.Context(), static, files, add)
-	inputtest.CheckProblems(t, more, err, []string{"nodes.csv: found features of nodes with times in the column since; " +
-		"want features that always hold, as in the data"})
+	inputtest.CheckProblems(t, more, err, []string{"nodes.csv: found features of nodes with times in the column " +
+		"since; want features that always hold, as in the data"})
 }
 
 // TestTimelineWithout: an erased node's rows go with it, and others keep theirs under their new numbers.
