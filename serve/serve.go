@@ -121,17 +121,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 			s.halt()
 		}
 	}()
-	s.engine.applied = func(before, after *state) {
-		if after.Len() > before.Len() { // events before the cut change nothing
-			s.quality.applied(before, after)
-			if s.watching.Load() {
-				s.surprises.applied(before, after)
-			}
-		}
-		if o.Applied != nil {
-			o.Applied(after.Last)
-		}
-	}
+	s.engine.applied = s.applied
 	s.tell("reading the event log")
 	cut := s.engine.now().epoch.cut
 	if err := s.follow(ctx, background); err != nil {
@@ -168,6 +158,19 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	s.done.Go(func() { s.learner.watch(background) })
 	s.handler = s.routes()
 	return s, nil
+}
+
+// applied is called by the engine's goroutine after every batch: it tells those who judge new events, and the caller.
+func (s *Server) applied(before, after *state) {
+	if after.Len() > before.Len() { // events before the cut change nothing
+		s.quality.applied(before, after)
+		if s.watching.Load() {
+			s.surprises.applied(before, after)
+		}
+	}
+	if s.options.Applied != nil {
+		s.options.Applied(after.Last)
+	}
 }
 
 // follow applies the log's events for as long as the server runs. It returns when the server knows those that the log
