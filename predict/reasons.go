@@ -2,6 +2,7 @@ package predict
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/term"
@@ -11,29 +12,36 @@ import (
 const LinkMeans = "the probability that this is an event, rather than the same source with a random destination " +
 	"at the same time"
 
-// Reasons says in words why an event from u to i is surprising, or not. Name and at write nodes and times.
-func (s *Surprise) Reasons(u, i string, dst event.Node, name func(event.Node) string, at func(event.Time) string,
-) (list []string) {
+// Reasons says in words why an event with a destination is surprising, or not. Name and at write nodes and times.
+func (s *Surprise) Reasons(dst event.Node, name func(event.Node) string, at func(event.Time) string) (list []string) {
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	share := math.Exp2(-s.Bits)
 	switch {
 	case s.New:
-		add("%s was never a destination before", i)
+		add("never a destination before; all new ones together had %s %%", term.Percent(share))
 	case s.Sent == 0 && s.Back == 0:
-		add("the two had not met before")
+		add("no earlier event between the two")
 	case s.Sent == 0:
-		add("%s had come to %s %s before, never the other way round", i, u, times(s.Back))
-	default:
-		add("%s of the %s earlier events of %s, the last at %s", term.Count(s.Sent), term.Count(s.Source), u,
+		add("no earlier event in this direction, %s in the other, the last at %s", term.Count(s.Back), at(s.Last))
+	case s.Back == 0:
+		add("chosen in %s of the source's %s earlier events, the last at %s", term.Count(s.Sent), term.Count(s.Source),
 			at(s.Last))
+	default:
+		add("chosen in %s of the source's %s earlier events, %s in the other direction, the last at %s",
+			term.Count(s.Sent), term.Count(s.Source), term.Count(s.Back), at(s.Last))
 	}
 	if s.Source == 0 {
-		add("%s was never a source before", u)
+		add("the source had no earlier event")
 	}
 	if !s.New && s.Sent == 0 {
-		add("%s was a destination %s before", i, times(s.Taken))
+		add("others chose it %s before", times(s.Taken))
 	}
 	if s.Likely.Share > 0 && s.Likely.Node != dst {
-		add("most likely was %s with %s %%", name(s.Likely.Node), term.Percent(s.Likely.Share))
+		more := ""
+		if n := s.Likely.Share / share; !s.New && n >= 2 {
+			more = fmt.Sprintf(", %s times as likely", term.Count(int(min(1e12, n))))
+		}
+		add("most likely was %s with %s %%%s", name(s.Likely.Node), term.Percent(s.Likely.Share), more)
 	}
 	return list
 }

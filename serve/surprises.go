@@ -149,7 +149,7 @@ func (x *surprises) judge(ctx context.Context, before, after *state) error {
 		}
 		u, v := names.Name(queries[i].Src), names.Name(queries[i].Dst)
 		doc := surpriseDoc{pairDoc{x.server.show(u), x.server.show(v), queries[i].Time}, after.Last, f.Bits, f.Nats,
-			f.Reasons(u, v, queries[i].Dst, names.Name, at)}
+			f.Reasons(queries[i].Dst, names.Name, at)}
 		x.note(doc)
 	}
 	x.mu.Lock()

@@ -267,7 +267,7 @@ func (d *sharesDoc) write(w io.Writer, s term.Style, doc *nextDoc) error {
 func (p *prediction) surpriseDoc(q queries.Question, x predict.Surprise) surpriseDoc {
 	doc := surpriseDoc{questionDoc: questionDocOf(q), Bits: x.Bits, Nats: x.Nats, Extra: p.extraOf(q), when: q.TS,
 		extra: q.Extra}
-	doc.Reasons = x.Reasons(q.U, q.I, q.Dst, p.set.Names.Name, p.at)
+	doc.Reasons = x.Reasons(q.Dst, p.set.Names.Name, p.at)
 	return doc
 }
 
