@@ -70,10 +70,12 @@ func TestSlowClients(t *testing.T) {
 				}
 			}
 			beside := slowest(t, port, 200)
-			for tries := 0; tries < 10 && beside > 3*alone; tries++ { // the machine may be busy for a moment
+			tries := 0
+			for ; tries < 10 && beside > 3*alone; tries++ { // the machine may be busy for a moment
 				alone = slowest(t, calm, 200)
 				beside = slowest(t, port, 200)
 			}
+			t.Logf("99 %% of scores take %v, without slow clients %v, measured again %d times", beside, alone, tries)
 			if beside > 3*alone {
 				t.Errorf("99 %% of scores take %v, without slow clients %v", beside, alone)
 			}
