@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -27,9 +28,10 @@ func TestTrainNext(t *testing.T) {
 	out, data := trainedNext(t), trainedRun(t).data
 	program(t, "train", "--resume", "--out", out, "--device", "cpu").want(t, exitDone).shows(t, "best epoch")
 	for args, want := range map[string]string{
-		"--task next --model tgn":      "tgn cannot learn the task next: that is for countnet",
-		"--task link --model countnet": "countnet cannot learn the task link: it learns next",
-		"--task soon":                  `--task is "soon"`,
+		"--task next --model edgebank":            "edgebank cannot learn the task next: it has nothing to learn",
+		"--task next --model tgn --order arrival": "order arrival is not for the task next",
+		"--task link --model countnet":            "countnet cannot learn the task link: it learns next",
+		"--task soon":                             `--task is "soon"`,
 	} {
 		program(t, append([]string{"train", "--data", data, "--device", "cpu"}, strings.Fields(args)...)...).
 			want(t, exitUsage, want)
@@ -186,7 +188,7 @@ func TestPredictSurprise(t *testing.T) {
 	}
 	doc := decode[nextDoc](t, program(t, "predict", "--run", run, "--device", "cpu", "--surprise", "--queries", q,
 		"--json").want(t, exitDone))
-	if len(doc.Surprises) != 3 || !strings.Contains(strings.Join(doc.Surprises[2].Reasons, " "), "never a source") {
+	if len(doc.Surprises) != 3 || !slices.Contains(doc.Surprises[2].Reasons, "the source had no earlier event") {
 		t.Errorf("got %+v", doc.Surprises)
 	}
 	program(t, "predict", "--run", run, "--surprise", "--queries", q, "--best", "3").want(t, exitUsage, "--best")
