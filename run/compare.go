@@ -84,8 +84,10 @@ func grownBy(set *dataset.Set, was Facts, hash string) int {
 	}
 	if t := set.Timeline; t.Len() > was.NodeRows { // later rows come last
 		n := was.NodeRows
-		first.Timeline = &dataset.Timeline{Node: t.Node[:n], Time: t.Time[:n], Features: dataset.Features{Rows: n,
-			Cols: t.Features.Cols, Data: t.Features.Data[:n*t.Features.Cols]}}
+		early := &dataset.Timeline{Features: dataset.Features{Rows: n, Cols: t.Features.Cols,
+			Data: t.Features.Data[:n*t.Features.Cols]}}
+		early.Node, early.Time = t.Node[:n], t.Time[:n]
+		first.Timeline = early
 	}
 	if first.Hash() != hash {
 		return 0

@@ -1,12 +1,10 @@
 package data
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
 	"hash"
 	"math"
-	"slices"
 
 	"github.com/dygmamba/dygmamba/event"
 )
@@ -14,22 +12,17 @@ import (
 // NodeLabels say which class nodes have at times of their own, whether anything happens then or not. Who is asked for a
 // class at t sees events strictly before t.
 type NodeLabels struct {
-	Node  []event.Node // of each row
-	Time  []event.Time // never decreasing
-	Class []uint16     // a place in Names
-	Names []string     // of the classes 0, 1, …
+	NodeTimes
+	Class []uint16 // a place in Names
+	Names []string // of the classes 0, 1, …
 }
 
 // NewNodeLabels sorts rows by time. Rows of the same time stay in their order.
 func NewNodeLabels(node []event.Node, time []event.Time, class []uint16, names []string) *NodeLabels {
-	order := make([]int, len(node))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(time[a], time[b]) })
 	l := &NodeLabels{Names: names}
-	for _, i := range order {
-		l.Node, l.Time, l.Class = append(l.Node, node[i]), append(l.Time, time[i]), append(l.Class, class[i])
+	for _, i := range byTime(time) {
+		l.add(node[i], time[i])
+		l.Class = append(l.Class, class[i])
 	}
 	return l
 }
@@ -69,20 +62,13 @@ func (l *NodeLabels) Check(last event.Node) (row int, err error) {
 	if err := CheckClasses(l.Names); err != nil {
 		return -1, err
 	}
-	before := math.Inf(-1)
-	for i, n := range l.Node {
-		at := l.Time[i]
-		switch {
-		case n < 1 || n > last:
-			return i, fmt.Errorf("node %d, must be from 1 to %d", n, last)
-		case !(math.Abs(at) <= event.MaxTime):
-			return i, fmt.Errorf("time %v, must be within ±%g", at, float64(event.MaxTime))
-		case at < before:
-			return i, fmt.Errorf("time %v after %v, times must not decrease", at, before)
-		case int(l.Class[i]) >= len(l.Names):
-			return i, fmt.Errorf("class %d, must be below %d, as many as have names", l.Class[i], len(l.Names))
+	if row, err := l.check(last); err != nil {
+		return row, err
+	}
+	for i, c := range l.Class {
+		if int(c) >= len(l.Names) {
+			return i, fmt.Errorf("class %d, must be below %d, as many as have names", c, len(l.Names))
 		}
-		before = at
 	}
 	return -1, nil
 }
@@ -95,7 +81,7 @@ func (l *NodeLabels) picked(keep func(at event.Time) bool, number func(event.Nod
 	out := &NodeLabels{Names: l.Names}
 	for i, n := range l.Node {
 		if to := number(n); to > 0 && keep(l.Time[i]) {
-			out.Node, out.Time = append(out.Node, to), append(out.Time, l.Time[i])
+			out.add(to, l.Time[i])
 			out.Class = append(out.Class, l.Class[i])
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash"
 	"math"
-	"slices"
 
 	"github.com/dygmamba/dygmamba/event"
 )
@@ -13,31 +12,16 @@ import (
 // Timeline is features of nodes that change over time. A row holds for its node from after its time on, until the
 // node's next row: a query at t sees the latest one strictly before t, and zeros where there is none.
 type Timeline struct {
-	Node     []event.Node // of each row
-	Time     []event.Time // never decreasing; of equal ones of a node the last row holds
-	Features Features     // row i belongs to Node[i]: there is no padding
+	NodeTimes          // of equal times of a node the last row holds
+	Features  Features // row i belongs to Node[i]: there is no padding
 }
 
 // NewTimeline sorts rows by time. Rows of the same time stay in their order.
 func NewTimeline(node []event.Node, time []event.Time, rows []float32, width int) *Timeline {
-	order := make([]int, len(node))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case time[a] < time[b]:
-			return -1
-		case time[a] > time[b]:
-			return 1
-		}
-		return 0
-	})
-	t := &Timeline{Node: make([]event.Node, len(node)), Time: make([]event.Time, len(node)),
-		Features: Features{Rows: len(node), Cols: width, Data: make([]float32, 0, len(rows))}}
-	for i, from := range order {
-		t.Node[i], t.Time[i] = node[from], time[from]
-		t.Features.Data = append(t.Features.Data, rows[from*width:(from+1)*width]...)
+	t := &Timeline{Features: Features{Rows: len(node), Cols: width, Data: make([]float32, 0, len(rows))}}
+	for _, i := range byTime(time) {
+		t.add(node[i], time[i])
+		t.Features.Data = append(t.Features.Data, rows[i*width:(i+1)*width]...)
 	}
 	return t
 }
@@ -65,18 +49,8 @@ func (t *Timeline) Nodes() int {
 // Check says what is wrong with rows that came from a file, in which nodes go up to last: row −1 where it is none of
 // them in particular.
 func (t *Timeline) Check(last event.Node) (row int, err error) {
-	before := math.Inf(-1)
-	for i, n := range t.Node {
-		at := t.Time[i]
-		switch {
-		case n < 1 || n > last:
-			return i, fmt.Errorf("node %d, must be from 1 to %d", n, last)
-		case !(math.Abs(at) <= event.MaxTime):
-			return i, fmt.Errorf("time %v, must be within ±%g", at, float64(event.MaxTime))
-		case at < before:
-			return i, fmt.Errorf("time %v after %v, times must not decrease", at, before)
-		}
-		before = at
+	if row, err := t.check(last); err != nil {
+		return row, err
 	}
 	for i, x := range t.Features.Data {
 		if x-x != 0 {
@@ -94,7 +68,7 @@ func (t *Timeline) renumbered(number func(event.Node) event.Node) *Timeline {
 	out := &Timeline{Features: Features{Cols: t.Features.Cols, Data: []float32{}}}
 	for i, n := range t.Node {
 		if to := number(n); to > 0 {
-			out.Node, out.Time = append(out.Node, to), append(out.Time, t.Time[i])
+			out.add(to, t.Time[i])
 			out.Features.Data = append(out.Features.Data, t.Features.Row(i)...)
 		}
 	}

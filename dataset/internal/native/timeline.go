@@ -31,8 +31,7 @@ func (d *decoder) timeline(s *data.Set) {
 		}
 	}
 	n := int(min(sec.rows, math.MaxInt32))
-	t := &data.Timeline{Node: column[event.Node](d, TimelineNode, n, true),
-		Time: column[event.Time](d, TimelineTime, n, true), Features: d.features(TimelineFeatures)}
+	t := &data.Timeline{NodeTimes: d.nodeTimes(TimelineNode, TimelineTime, n), Features: d.features(TimelineFeatures)}
 	if d.err != nil {
 		return
 	}
@@ -71,8 +70,8 @@ func (d *decoder) nodeLabels(s *data.Set) {
 		}
 	}
 	n := int(min(sec.rows, math.MaxInt32))
-	l := &data.NodeLabels{Node: column[event.Node](d, NodeLabelNode, n, true),
-		Time: column[event.Time](d, NodeLabelTime, n, true), Class: column[uint16](d, NodeLabelClass, n, true)}
+	l := &data.NodeLabels{NodeTimes: d.nodeTimes(NodeLabelNode, NodeLabelTime, n),
+		Class: column[uint16](d, NodeLabelClass, n, true)}
 	if d.err != nil {
 		return
 	}
@@ -85,4 +84,9 @@ func (d *decoder) nodeLabels(s *data.Set) {
 		return
 	}
 	s.NodeLabels = l
+}
+
+// nodeTimes are n rows of two sections.
+func (d *decoder) nodeTimes(nodes, times uint32, n int) data.NodeTimes {
+	return data.NodeTimes{Node: column[event.Node](d, nodes, n, true), Time: column[event.Time](d, times, n, true)}
 }
