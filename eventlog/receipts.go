@@ -25,7 +25,7 @@ func BindKey(key, content string) string {
 }
 
 // Receipts remembers the latest keys of a log. It is for implementations, and not safe for concurrent use. A key takes
-// about 50 bytes. They are added to chunks that never move, so that memory grows with the keys and not by doubling.
+// about 40 bytes. They are added to chunks that never move, so that memory grows with the keys and not by doubling.
 type Receipts struct {
 	limit  int
 	count  int       // of keys
@@ -36,10 +36,20 @@ type Receipts struct {
 
 // given is a key and what was answered to it.
 type given struct {
-	key      digest
-	last     uint64
-	content  uint64 // 0: the key is not bound to any
-	accepted int32
+	key     digest
+	content uint64 // 0: the key is not bound to any
+	answer  answer
+}
+
+// answer is a receipt in 8 bytes: the number of events in the lowest bits, and above them the last sequence.
+type answer uint64
+
+const acceptedBits = 21 // MaxEvents fits
+
+func newAnswer(r Receipt) answer { return answer(r.Last<<acceptedBits | uint64(r.Accepted)) }
+
+func (a answer) receipt() Receipt {
+	return Receipt{Last: uint64(a >> acceptedBits), Accepted: int(a & (1<<acceptedBits - 1))}
 }
 
 type digest [16]byte
@@ -60,8 +70,9 @@ func (r *Receipts) Find(key string) (Receipt, bool) {
 		return Receipt{}, false
 	}
 	g := r.at(int(n - 1))
-	differs := content != 0 && g.content != 0 && content != g.content
-	return Receipt{Last: g.last, Accepted: int(g.accepted), Again: true, Differs: differs}, true
+	receipt := g.answer.receipt()
+	receipt.Again, receipt.Differs = true, content != 0 && g.content != 0 && content != g.content
+	return receipt, true
 }
 
 // Add remembers a key that Find does not know, and forgets the oldest one if there are too many.
@@ -83,7 +94,7 @@ func (r *Receipts) Add(key string, to Receipt) {
 		r.forget(r.at(number).key)
 		r.next = (number + 1) % r.limit
 	}
-	*r.at(number) = given{d, to.Last, content, int32(to.Accepted)}
+	*r.at(number) = given{d, content, newAnswer(to)}
 	r.places[r.place(d)] = uint32(number + 1)
 }
 
