@@ -149,6 +149,7 @@ func (l *Listener) Answer() {
 			IdleTimeout:       2 * time.Minute,
 			MaxHeaderBytes:    16 << 10,
 			ConnState:         l.conns.note,
+			ConnContext:       withSmallBuffer,
 			TLSConfig:         l.tls,
 			ErrorLog:          slog.NewLogLogger(l.Logger.Handler(), slog.LevelDebug),
 		}
@@ -165,6 +166,20 @@ func (l *Listener) Answer() {
 			go aside.Serve(l.health) // until Close
 		}
 	})
+}
+
+// sendBuffer is how much of its answers the system keeps for a client that does not read them. By default it may be
+// megabytes, which many such clients make the server fill, and the system hold.
+const sendBuffer = 128 << 10
+
+func withSmallBuffer(ctx context.Context, c net.Conn) context.Context {
+	if secure, ok := c.(*tls.Conn); ok {
+		c = secure.NetConn()
+	}
+	if c, ok := c.(*net.TCPConn); ok {
+		c.SetWriteBuffer(sendBuffer) // an error changes nothing but that
+	}
+	return ctx
 }
 
 // Phase says what the server does before it takes the port.

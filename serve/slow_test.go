@@ -170,6 +170,31 @@ func besideSlow(t *testing.T, l Listening, trusted *tls.Config, open func(*Liste
 	}
 }
 
+// A client that does not read its answers gets no more of them than fit into small buffers.
+func TestUnreadAnswersAreFew(t *testing.T) {
+	const asked = 200
+	s, port := listening(t, Listening{Drain: time.Millisecond}, nil)
+	c := silent(t, port, "")
+	c.(*net.TCPConn).SetReadBuffer(4 << 10)
+	fmt.Fprint(c, strings.Repeat("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", asked))
+	answered := func() int {
+		text := call(s.Handler(), "GET", "/metrics", "").Body.String()
+		_, after, _ := strings.Cut(text, `dygmamba_requests_total{route="GET /{$}",status="200"} `)
+		n, _ := strconv.Atoi(strings.SplitN(after, "\n", 2)[0])
+		return n
+	}
+	was := 0
+	for same := 0; same < 20; same++ { // until it stays so for a second
+		time.Sleep(50 * time.Millisecond)
+		if n := answered(); n != was {
+			was, same = n, 0
+		}
+	}
+	if was == 0 || was > asked/2 {
+		t.Errorf("%d of %d answers of %d bytes were sent to a client that reads none", was, asked, len(page))
+	}
+}
+
 // When too many connections or uploads are open, the slowest upload makes room for others.
 func TestSlowUploadsMakeRoom(t *testing.T) {
 	for name, l := range map[string]Listening{"connections": {Connections: 50}, "uploads": {}} {
