@@ -190,21 +190,23 @@ type base struct {
 	Nodes  int    `json:"nodes"`
 }
 
-// checkBase refuses a data set that is not the one of the store, and notes it in a store that is new. The events of the
-// store would be counted twice if the data set had them already.
-func (k *snapshotter) checkBase(ctx context.Context) error {
+// base is that of the server, and where it is noted.
+func (k *snapshotter) base() (now base, path string) {
+	set := k.server.options.Set
+	now = base{k.data(), set.Name, set.Log.Len(), max(0, set.NumNodes()-1)}
+	return now, filepath.Join(filepath.Dir(k.File), baseFile)
+}
+
+// checkBase refuses a data set that is not the one of the store. The events of the store would be counted twice if the
+// data set had them already.
+func (k *snapshotter) checkBase() error {
 	if k.File == "" {
 		return nil
 	}
-	set := k.server.options.Set
-	now := base{k.data(), set.Name, set.Log.Len(), max(0, set.NumNodes()-1)}
-	path := filepath.Join(filepath.Dir(k.File), baseFile)
+	now, path := k.base()
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := k.server.startsInside(ctx); err != nil {
-			return err
-		}
-		return atomicfile.WriteJSON(path, now)
+		return nil
 	}
 	var was base
 	if err == nil {
@@ -216,12 +218,29 @@ func (k *snapshotter) checkBase(ctx context.Context) error {
 	if was.Data == now.Data {
 		return nil
 	}
-	hint := ""
+	hint := "the data set that the store was made with"
 	if now.Events > was.Events {
-		hint = " If it already contains the store's events, they would be counted twice: use a new store."
+		hint = "that one, or a new store; if this data set already contains the events of the store, they would be " +
+			"counted twice"
 	}
-	return fmt.Errorf("%w: the store belongs to %s, %d events with hash %.12s; this data set has %d with hash %.12s.%s",
-		errOtherData, cmp.Or(was.Name, "a data set"), was.Events, was.Data, now.Events, now.Data, hint)
+	return fmt.Errorf("store %s: %w: %s, %d events with hash %.12s; this one has %d with hash %.12s; want %s",
+		filepath.Dir(k.File), errOtherData, cmp.Or(was.Name, "without a name"), was.Events, was.Data, now.Events,
+		now.Data, hint)
+}
+
+// noteBase notes the data set in a store that is new, or was made by a version that did not do so.
+func (k *snapshotter) noteBase(ctx context.Context) error {
+	if k.File == "" {
+		return nil
+	}
+	now, path := k.base()
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := k.server.startsInside(ctx); err != nil {
+		return err
+	}
+	return atomicfile.WriteJSON(path, now)
 }
 
 // startsInside refuses a log whose first events are in the data set already. It is for stores that do not say which

@@ -109,6 +109,11 @@ func TestStoreKnowsItsBase(t *testing.T) {
 	}
 	ask[receiptDoc](t, s, "POST", "/v1/events", w.body(half, half+30))
 	closed()
+	_, closed, err = w.stored(t, dir, func(o *Options) { o.Set = w.whole })
+	closed()
+	if err == nil || !strings.Contains(err.Error(), "counted twice") || strings.Contains(err.Error(), "without it") {
+		t.Error("a base that has its events, beside a snapshot:", err)
+	}
 	os.Remove(filepath.Join(dir, snapshotFile)) // it would have said so too
 	for _, known := range []bool{true, false} { // the second is a store of an older version
 		_, closed, err := w.stored(t, dir, func(o *Options) { o.Set = w.whole })

@@ -107,11 +107,14 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	s.quality = newQuality(s)
 	s.surprises = newSurprises(s, o.Surprises)
 	s.tell("reading the snapshot")
+	if err := s.snapshotter.checkBase(); err != nil {
+		return nil, err
+	}
 	kept, err := s.snapshotter.restore(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.snapshotter.checkBase(ctx); err != nil {
+	if err := s.snapshotter.noteBase(ctx); err != nil {
 		return nil, err
 	}
 	background, stop := context.WithCancel(context.Background())

@@ -100,6 +100,9 @@ func TestSnapshotElsewhere(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Remove(filepath.Join(filepath.Dir(file), baseFile)); err != nil { // it would say so first
+		t.Fatal(err)
+	}
 	for part, change := range map[string]func(o *Options){
 		"another data set":       func(o *Options) { o.Set, o.Log = w.whole.First(40), log },
 		"do not belong together": func(o *Options) { o.Log = eventlog.NewMemory() },
