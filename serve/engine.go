@@ -121,7 +121,7 @@ func (e *engine) follow(ctx context.Context, log *slog.Logger) {
 		if e.now().Last > was {
 			pause = 50 * time.Millisecond
 		}
-		log.Warn("the event log cannot be reached: "+err.Error(), "retry_in", pause)
+		log.Warn("the event log cannot be reached: "+err.Error(), "retry_seconds", pause.Seconds())
 		sleep(ctx, pause)
 		pause = min(2*pause, 5*time.Second)
 	}

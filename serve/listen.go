@@ -243,7 +243,7 @@ func (s *Server) Serve(ctx context.Context, l *Listener) error {
 	}
 	Notify("STOPPING=1")
 	s.health.draining.Store(true)
-	s.log.Info("stopping: /readyz says so, and requests are answered for a while", "for", l.Linger)
+	s.log.Info("stopping: /readyz says so, and requests are answered for a while", "seconds", l.Linger.Seconds())
 	for began := time.Now(); time.Since(began) < l.Linger && (l.conns.count() > 0 || l.Patient); {
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -251,7 +251,7 @@ func (s *Server) Serve(ctx context.Context, l *Listener) error {
 	defer cancel()
 	err := l.http.Shutdown(drain)
 	if errors.Is(err, context.DeadlineExceeded) {
-		s.log.Warn("some requests did not finish in time and were cut off", "after", l.Drain)
+		s.log.Warn("some requests did not finish in time and were cut off", "seconds", l.Drain.Seconds())
 		err = l.http.Close()
 	}
 	<-l.ended

@@ -172,8 +172,8 @@ func (m *modelSlots) ready(ctx context.Context, g *generation) error {
 			m.server.tell(fmt.Sprintf("building the model's memory: %d events left", left))
 			if time.Since(told) > 5*time.Second {
 				told = time.Now()
-				m.server.log.Info("building the model's memory", "events_left", left, "for",
-					time.Since(began).Round(time.Second))
+				m.server.log.Info("building the model's memory", "events_left", left, "seconds",
+					time.Since(began).Seconds())
 			}
 		}
 		if first, ok, err := p.Remembered(); err == nil && ok && l != g.slow { // the other lane copies it
