@@ -247,6 +247,7 @@ func (s *Server) Serve(ctx context.Context, l *Listener) error {
 	for began := time.Now(); time.Since(began) < l.Linger && (l.conns.count() > 0 || l.Patient); {
 		time.Sleep(10 * time.Millisecond)
 	}
+	s.leave()
 	drain, cancel := context.WithTimeout(context.Background(), l.Drain)
 	defer cancel()
 	err := l.http.Shutdown(drain)

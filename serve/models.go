@@ -228,7 +228,16 @@ func (g *generation) present(j *job) bool {
 func (m *modelSlots) replace(ctx context.Context, path string, learned bool) (*generation, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(m.server.leaving, cancel)()
 	g, err := m.load(ctx, m.server.engine.epoch.Load(), path, learned, nil)
+	if m.server.leaving.Err() != nil {
+		if err == nil {
+			m.shut(g)
+		}
+		return nil, errors.New("the server stops")
+	}
 	if err != nil {
 		return nil, err
 	}

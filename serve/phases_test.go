@@ -172,4 +172,7 @@ func TestDraining(t *testing.T) {
 	if err := <-ended; err != nil || time.Since(began) > 5*time.Second {
 		t.Error(err, time.Since(began))
 	}
+	if err := s.Reload(t.Context(), ""); err == nil || s.models.current.Load().Number != 1 {
+		t.Errorf("a reload goes on after that: %v", err)
+	}
 }

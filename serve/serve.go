@@ -80,6 +80,9 @@ type Server struct {
 
 	tokens atomic.Pointer[Tokens] // nil: every request is allowed
 
+	leaving context.Context // ends when a server that stops has drained: nothing long goes on then
+	leave   func()
+
 	stop  func()         // ends all goroutines
 	done  sync.WaitGroup // of them
 	close func() error
@@ -94,6 +97,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	o.Limits = o.Limits.orDefault()
 	s := &Server{options: o, started: time.Now(), sameSite: http.NewCrossOriginProtection()}
 	s.close = sync.OnceValue(s.end)
+	s.leaving, s.leave = context.WithCancel(context.Background())
 	s.log = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	s.metrics = newMetrics(s)
 	s.limiter = newLimiter(o.Limits)
