@@ -158,7 +158,7 @@ func TestGracefulEnd(t *testing.T) {
 		_, err := client.New(port.URL()).Rank(context.Background(), client.Ranking{Src: "1", K: 2})
 		answered <- err
 	}()
-	for s.limiter.running.Load() == 0 {
+	for s.limiter.requests.running.Load() == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	cancel()

@@ -18,14 +18,15 @@ func (s *Server) gauges() (list []prometheus.Collector) {
 		value      func() float64
 	}{
 		{"dygmamba_requests_running", "Requests that are being answered.",
-			func() float64 { return float64(s.limiter.running.Load()) }},
+			func() float64 { return float64(s.limiter.requests.running.Load()) }},
 		{"dygmamba_requests_running_limit", "Requests that may be answered at the same time.",
 			func() float64 { return float64(s.limits().Concurrent) }},
 		{"dygmamba_uploads", "Bodies that are being received.",
 			func() float64 { return float64(s.limiter.uploads.count()) }},
 		{"dygmamba_body_bytes", "Bytes of request bodies in memory.",
 			func() float64 { return float64(s.limiter.bytes.Load()) }},
-		{"dygmamba_streams", "Streams of events that are open.", func() float64 { return float64(s.streams.Load()) }},
+		{"dygmamba_streams", "Streams of events that are open.",
+			func() float64 { return float64(s.limiter.streams.running.Load()) }},
 		{"dygmamba_log_lag_events", "Events of the log that the server does not know yet.", func() float64 {
 			return max(0, float64(s.options.Log.Last())-float64(s.engine.now().Last))
 		}},

@@ -50,14 +50,14 @@ func (l Limits) orDefault() Limits {
 }
 
 type limiter struct {
-	limits  atomic.Pointer[Limits]
-	bytes   atomic.Int64 // of bodies in memory
-	running atomic.Int64 // requests that are being answered
-	uploads uploads
+	limits   atomic.Pointer[Limits]
+	bytes    atomic.Int64 // of bodies in memory
+	requests *crowd       // that are being answered
+	streams  *crowd       // of events
+	uploads  uploads
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards buckets
 	buckets map[string]*bucket
-	holds   map[string]int // running requests of each client
 }
 
 // bucket is the token bucket of a client.
@@ -69,35 +69,11 @@ type bucket struct {
 const maxBuckets = 1 << 16 // clients that are remembered
 
 func newLimiter(l Limits) *limiter {
-	out := &limiter{buckets: map[string]*bucket{}, holds: map[string]int{},
-		uploads: uploads{open: map[*upload]bool{}}}
+	out := &limiter{buckets: map[string]*bucket{}, requests: newCrowd("requests are being answered"),
+		streams: newCrowd("streams are open"), uploads: uploads{open: map[*upload]bool{}}}
 	out.uploads.most = func() int { return out.limits.Load().Uploads }
 	out.limits.Store(&l)
 	return out
-}
-
-// enter counts a request as running until leave is called, or says why it is not admitted.
-func (l *limiter) enter(client string) (leave func(), err error) {
-	most := l.limits.Load().Concurrent
-	if l.running.Add(1) > int64(most) {
-		l.running.Add(-1)
-		return nil, fail("busy", "%d requests are being answered, the most at the same time", most)
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if share := max(1, most-most/4); l.holds[client] >= share {
-		l.running.Add(-1)
-		return nil, fail("busy", "%d requests of this client are being answered, the most at the same time", share)
-	}
-	l.holds[client]++
-	return func() {
-		l.running.Add(-1)
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if l.holds[client]--; l.holds[client] == 0 {
-			delete(l.holds, client)
-		}
-	}, nil
 }
 
 // pace says that a client sends requests too fast.

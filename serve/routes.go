@@ -139,6 +139,11 @@ func (s *Server) admit(what route, w http.ResponseWriter, r *http.Request, now t
 		if err := s.limiter.pace(client, now); err != nil {
 			return nil, err
 		}
+		leave, err := s.limiter.streams.enter(client, maxStreams)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
 		return what.handle(w, r)
 	}
 	if what.how&aside != 0 {
@@ -156,7 +161,7 @@ func (s *Server) admit(what route, w http.ResponseWriter, r *http.Request, now t
 		defer s.limiter.release(len(got.text))
 		r.Body = got
 	}
-	leave, err := s.limiter.enter(client) // after the body: a slow one takes no place
+	leave, err := s.limiter.requests.enter(client, s.limits().Concurrent) // after the body: a slow one takes no place
 	if err != nil {
 		return nil, err
 	}

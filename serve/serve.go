@@ -70,7 +70,6 @@ type Server struct {
 	limiter     *limiter
 	health      *health
 	lines       throttle
-	streams     atomic.Int64 // that are open
 	room        *room
 	handler     http.Handler
 	started     time.Time

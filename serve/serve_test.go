@@ -224,7 +224,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("took a long key: %d", r.Code)
 	}
 	if at := s.engine.now(); at.Last != 0 || at.Len() != w.early.Log.Len() || s.limiter.bytes.Load() != 0 ||
-		s.limiter.running.Load() != 0 {
+		s.limiter.requests.running.Load() != 0 {
 		t.Errorf("something of that was taken: %d events, %d bytes", at.Len(), s.limiter.bytes.Load())
 	}
 }
@@ -375,10 +375,10 @@ func TestRateAndConcurrency(t *testing.T) {
 	if len(l.buckets) > maxBuckets {
 		t.Errorf("%d buckets", len(l.buckets))
 	}
-	s.limiter.running.Store(2)
+	s.limiter.requests.running.Store(2)
 	s.Configure(Settings{Limits: Limits{Rate: -1, Concurrent: 2}})
 	if r := call(s.Handler(), "GET", "/v1/status", ""); r.Code != 503 || r.Header().Get("Retry-After") == "" {
 		t.Errorf("a third at a time: %d", r.Code)
 	}
-	s.limiter.running.Store(0)
+	s.limiter.requests.running.Store(0)
 }

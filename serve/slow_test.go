@@ -228,21 +228,46 @@ func TestSlowUploadsMakeRoom(t *testing.T) {
 	}
 }
 
+// One client does not get all streams, and those that are silent do not keep a server that stops.
+func TestSlowStreams(t *testing.T) {
+	s, port := listening(t, Listening{Drain: time.Millisecond}, nil)
+	open := &s.limiter.streams.running
+	until := func(what string, ok func() bool) {
+		t.Helper()
+		for began := time.Now(); !ok(); time.Sleep(time.Millisecond) {
+			if time.Since(began) > 20*time.Second {
+				t.Fatalf("%s: %d are open", what, open.Load())
+			}
+		}
+	}
+	slowly(t, port, maxStreams, slowForms["stream"])
+	refused := func() bool {
+		return strings.Contains(call(s.Handler(), "GET", "/metrics", "").Body.String(),
+			`dygmamba_requests_total{route="POST /v1/events/stream",status="503"} `+strconv.Itoa(maxStreams/4))
+	}
+	until("a client asked for all streams", refused)
+	if n := open.Load(); n != maxStreams-maxStreams/4 {
+		t.Errorf("one client has %d of %d streams", n, maxStreams)
+	}
+	s.leave()
+	until("the server stops", func() bool { return open.Load() == 0 })
+}
+
 // One client does not get all places.
 func TestClientShare(t *testing.T) {
-	l := newLimiter(Limits{Concurrent: 8}.orDefault())
+	l := newCrowd("requests")
 	var leave []func()
 	for range 6 {
-		out, err := l.enter("greedy")
+		out, err := l.enter("greedy", 8)
 		if err != nil {
 			t.Fatal(err)
 		}
 		leave = append(leave, out)
 	}
-	if _, err := l.enter("greedy"); err == nil {
+	if _, err := l.enter("greedy", 8); err == nil {
 		t.Error("one client got more than three quarters of all places")
 	}
-	if out, err := l.enter("other"); err != nil {
+	if out, err := l.enter("other", 8); err != nil {
 		t.Error(err)
 	} else {
 		out()
@@ -252,7 +277,7 @@ func TestClientShare(t *testing.T) {
 		all.Go(out)
 	}
 	all.Wait()
-	if out, err := l.enter("greedy"); err != nil || len(l.holds) != 1 || l.running.Load() != 1 {
+	if out, err := l.enter("greedy", 8); err != nil || len(l.holds) != 1 || l.running.Load() != 1 {
 		t.Error(err, l.holds)
 	} else {
 		out()

@@ -32,11 +32,6 @@ func (s *Server) postStream(w http.ResponseWriter, r *http.Request) (any, error)
 		return nil, fail("unsupported_type", "Content-Type is %q, want %s", clip(r.Header.Get("Content-Type")),
 			typeNDJSON)
 	}
-	if s.streams.Add(1) > maxStreams {
-		s.streams.Add(-1)
-		return nil, fail("busy", "%d streams are open, the most at the same time", maxStreams)
-	}
-	defer s.streams.Add(-1)
 	in := &stream{server: s, r: r, lines: make(chan chunk), quit: make(chan struct{}),
 		control: http.NewResponseController(w)}
 	in.control.SetWriteDeadline(time.Time{})
@@ -118,8 +113,9 @@ func (in *stream) read() {
 // has the same batches, whose keys are then known.
 func (in *stream) run(ctx context.Context) error {
 	keyed := in.r.Header.Get("Idempotency-Key") != ""
-	tick := time.NewTicker(streamFlush)
-	defer tick.Stop()
+	due := time.NewTimer(streamFlush) // runs while lines wait: a silent stream costs nothing
+	due.Stop()
+	defer due.Stop()
 	for {
 		var err error
 		select {
@@ -131,16 +127,16 @@ func (in *stream) run(ctx context.Context) error {
 				return errorOfStream(c.err, in.flush(ctx))
 			}
 			in.text.WriteString(c.line)
+			if in.count == 0 && !keyed {
+				due.Reset(streamFlush)
+			}
 			if in.count++; in.count >= streamBatch || in.text.Len() >= streamBytes && !keyed {
 				err = in.flush(ctx)
 			}
-		case <-tick.C:
-			if in.server.health.draining.Load() {
-				return errorOfStream(fail("stopping", "the server is stopping"), in.flush(ctx))
-			}
-			if !keyed {
-				err = in.flush(ctx)
-			}
+		case <-due.C:
+			err = in.flush(ctx)
+		case <-in.server.leaving.Done():
+			return errorOfStream(fail("stopping", "the server is stopping"), in.flush(ctx))
 		case <-ctx.Done():
 			return ctx.Err()
 		}

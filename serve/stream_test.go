@@ -61,7 +61,7 @@ func TestStream(t *testing.T) {
 		!strings.Contains(text, "line 1011") {
 		t.Errorf("%d %s", r.Code, text)
 	}
-	if s.streams.Load() != 0 {
+	if s.limiter.streams.running.Load() != 0 {
 		t.Error("a stream is still open")
 	}
 }
