@@ -90,8 +90,10 @@ func fail(kind, format string, args ...any) *apiError {
 func badRequest(list []problem) *apiError {
 	p := list[0]
 	e := fail("bad_request", "%s: found %s, want %s", p.Where, p.Found, p.Want)
-	if len(list) > 1 {
-		e.Message += fmt.Sprintf(", and %d more problems", len(list)-1)
+	if more := len(list) - 1; more == 1 {
+		e.Message += ", and 1 more problem"
+	} else if more > 1 {
+		e.Message += fmt.Sprintf(", and %d more problems", more)
 	}
 	e.Problems = list[:min(len(list), maxProblems)]
 	return e

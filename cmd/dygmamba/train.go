@@ -123,7 +123,8 @@ func (f *trainFlags) add(cmd *cobra.Command) {
 	choiceVar(flags, &o.Task, "task", protocol.LinkPrediction,
 		"'link': predict events; 'node-classification': predict the label of an event's source; "+
 			"'next': predict the next destination of a source among all (default model: countnet); "+
-			"'kind': predict events by kind, and which kind an event will be (data import --kind)")
+			"'kind': predict events by kind, and which kind an event will be (data import --kind); "+
+			"'regression': predict the value of an event (data import --value)")
 	flags.StringVar(&o.Backbone, "backbone", "", "with --task node-classification: run `directory` of the same model "+
 		"trained on links (default: train it first)")
 	completeWith(cmd, "task", append(protocol.Tasks(), taskKind)...)

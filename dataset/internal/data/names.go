@@ -31,16 +31,28 @@ type Names struct {
 // NewNames makes a dictionary of the names of nodes 1, 2, …. The first sources of them are sources and the others
 // destinations; sources 0 means one id space. A name may not occur twice on one side.
 func NewNames(names []string, sources int) (*Names, error) {
+	return newNames(names, sources, nil)
+}
+
+// newNames is NewNames where some sources came later.
+func newNames(names []string, sources int, later []event.Node) (*Names, error) {
 	if sources < 0 || sources > len(names) {
 		return nil, fmt.Errorf("names: %d sources among %d nodes", sources, len(names))
 	}
-	n := &Names{sources: sources, names: NameColumns{Ends: make([]int64, 0, len(names))}}
+	last := event.Node(sources)
+	for _, id := range later {
+		if sources == 0 || id <= last || int(id) > len(names) {
+			return nil, fmt.Errorf("names: node %d is a later source, behind %d of %d nodes", id, last, len(names))
+		}
+		last = id
+	}
+	n := &Names{sources: sources, names: NameColumns{Ends: make([]int64, 0, len(names)), Later: later}}
 	for _, name := range names {
 		n.names.Text = append(n.names.Text, name...)
 		n.names.Ends = append(n.names.Ends, int64(len(n.names.Text)))
 	}
 	for i, name := range names {
-		if got, _ := n.find(name, sources > 0 && i < sources); got != event.Node(i+1) {
+		if got, _ := n.find(name, sources > 0 && n.IsSource(event.Node(i+1))); got != event.Node(i+1) {
 			return nil, fmt.Errorf("names: nodes %d and %d are both called %q", got, i+1, name)
 		}
 	}

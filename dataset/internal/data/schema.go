@@ -8,6 +8,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset/internal/feature"
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
+	"github.com/dygmamba/dygmamba/event"
 )
 
 // Schema is everything that an import learned about the columns of tables, so that other tables become the same
@@ -25,6 +26,59 @@ type Schema struct {
 
 	// Encoded columns are in the table as the numbers that they became, under these titles.
 	Encoded map[string][]string `json:"encoded,omitempty"`
+
+	// Nodes are those of the set that was exported, where the rows of the table would number them in another way.
+	Nodes *SchemaNodes `json:"nodes,omitempty"`
+}
+
+// SchemaNodes are the names of nodes 1, 2, …. Where sources and destinations are named apart, the first ones are
+// sources, and some later ones.
+type SchemaNodes struct {
+	Sources int          `json:"sources,omitempty"`
+	Later   []event.Node `json:"later_sources,omitempty"`
+	Names   []string     `json:"names"`
+}
+
+// Dictionary is that of the nodes, nil for nil.
+func (x *SchemaNodes) Dictionary() (*Names, error) {
+	if x == nil {
+		return nil, nil
+	}
+	return newNames(x.Names, x.Sources, x.Later)
+}
+
+// NodesIn are the nodes of a set where the rows of a table, which are the events in this order, would number them in
+// another way; nil: they would not.
+func NodesIn(s *Set, order []int) *SchemaNodes {
+	n := s.Names
+	if n == nil {
+		return nil
+	}
+	all, seen := s.Log.All(), make([]bool, s.NumNodes())
+	next := [2]event.Node{1, event.Node(n.Sources() + 1)} // of sources and destinations, or of all
+	same, target := n.Len() == s.NumNodes()-1 && len(n.Columns().Later) == 0, 0
+	if n.Sources() > 0 {
+		target = 1
+	}
+	meet := func(id event.Node, side int) {
+		if !seen[id] {
+			same = same && id == next[side]
+			seen[id] = true
+			next[side]++
+		}
+	}
+	for _, i := range order {
+		meet(all.Src[i], 0)
+		meet(all.Dst[i], target)
+	}
+	if same && int(next[target]) == s.NumNodes() && (target == 0 || int(next[0]) == n.Sources()+1) {
+		return nil
+	}
+	x := &SchemaNodes{Sources: n.Sources(), Later: n.Columns().Later, Names: make([]string, n.Len())}
+	for i := range x.Names {
+		x.Names[i] = n.Name(event.Node(i + 1))
+	}
+	return x
 }
 
 const schemaVersion = 1
@@ -60,6 +114,12 @@ func ParseSchema(raw []byte) (*Schema, error) {
 	if s.TimeFormat != input.TimeDate && s.TimeFormat != input.TimeNumber ||
 		s.TimeUnit != "" && !slices.Contains(Units, s.TimeUnit) {
 		return nil, fmt.Errorf("a schema with time format %q and unit %q", s.TimeFormat, s.TimeUnit)
+	}
+	if nodes, err := s.Nodes.Dictionary(); err != nil {
+		return nil, fmt.Errorf("a schema with %w", err)
+	} else if nodes != nil && s.Bipartite != (nodes.Sources() > 0) {
+		return nil, fmt.Errorf("a schema with bipartite %v and %d sources among its nodes", s.Bipartite,
+			nodes.Sources())
 	}
 	if err := cmp.Or(CheckKinds(s.Kinds), CheckClasses(s.Classes), CheckClasses(s.NodeClasses)); err != nil {
 		return nil, err

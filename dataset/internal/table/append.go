@@ -125,7 +125,7 @@ func newAppender(set *data.Set, o Options, w *native.Writer) *importer {
 		im.features.rows = 0
 		im.features.add(set.Edge.Data)
 	}
-	im.nameOld()
+	im.numbered(set.Names, im.lastOld())
 	im.table.begin(set)
 	return im
 }

@@ -235,7 +235,7 @@ func (c chooser) value(o Options, cols *Columns) error {
 
 // rest are the columns that mean nothing.
 func (c chooser) rest(cols Columns) []string {
-	used := slices.Concat([]string{"", cols.Source, cols.Target, cols.Time, cols.Label, cols.Kind},
+	used := slices.Concat([]string{"", cols.Source, cols.Target, cols.Time, cols.Label, cols.Kind, cols.ID},
 		cols.EdgeFeatures, cols.Features)
 	return without(c.names, used)
 }

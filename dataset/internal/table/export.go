@@ -167,7 +167,7 @@ func eventSheet(s *data.Set, encoded bool) *sheet {
 		}))
 	}
 	schema := &data.Schema{Version: 1, TimeFormat: s.TimeFormat, TimeUnit: s.TimeUnit, Bipartite: t.options.Bipartite,
-		Kinds: s.Kinds, Classes: s.Classes, Columns: r, Encoded: map[string][]string{}}
+		Kinds: s.Kinds, Classes: s.Classes, Columns: r, Encoded: map[string][]string{}, Nodes: data.NodesIn(s, order)}
 	schema.Columns.Label, schema.Columns.Kind, schema.Columns.ID = t.options.Label, t.options.Kind, t.options.ID
 	schema.Columns.Value = t.options.Value
 	schema.Columns.Layout, schema.Columns.KindOfFile = "", false

@@ -18,18 +18,18 @@ import (
 // finish sorts what was gathered and writes the rest of the file.
 func (im *importer) finish(ctx context.Context, files []string) error {
 	r, about := im.report, native.About{Name: im.Name, Sampling: protocol.Native}
-	recipe, named := &im.recipe, 0 // nodes named as sources
+	recipe, named := &im.recipe, im.names.Sources() // nodes named as sources
 	if im.old == nil {
 		if im.Schema == nil {
 			im.begunRecipe()
 		}
-		if im.Bipartite {
+		if im.Bipartite && im.names == nil {
 			named = im.sources.known
 			im.targets.shift = event.Node(named)
 		}
 	} else {
 		about.Sampling, about.From = im.old.Sampling, im.old.From
-		recipe, named = im.old.Recipe, im.old.Names.Sources()
+		recipe = im.old.Recipe
 		if err := im.ready(); err != nil {
 			return err
 		}

@@ -119,16 +119,24 @@ func Import(ctx context.Context, files []string, out string, o Options) (*Report
 	if o.Name == "" {
 		o.Name = strings.TrimPrefix(strings.SplitN(filepath.Base(files[0]), ".", 2)[0], "ml_")
 	}
+	var nodes *data.Names
+	if o.Schema != nil {
+		var err error
+		if nodes, err = o.Schema.Nodes.Dictionary(); err != nil {
+			return nil, err
+		}
+		o.follow(o.Schema)
+	}
 	w, err := native.Create(out)
 	if err != nil {
 		return nil, err
 	}
-	if o.Schema != nil {
-		o.follow(o.Schema)
-	}
 	im := newImporter(o, w)
 	if o.Schema != nil {
 		im.follow(o.Schema)
+	}
+	if nodes != nil {
+		im.numbered(nodes, event.Node(nodes.Len()))
 	}
 	if err := im.run(ctx, files); err != nil {
 		w.Discard()
@@ -145,8 +153,10 @@ type importer struct {
 	finder  input.Finder
 	out     *native.Writer
 	sources *side
-	targets *side      // the same, unless bipartite
-	last    event.Node // the largest id in use
+	targets *side       // the same, unless bipartite
+	last    event.Node  // the largest id in use
+	names   *data.Names // of nodes that had their numbers before the first row; nil: none, or these have no names
+	given   event.Node  // the largest of these numbers
 	table   *eventTable
 	kinds   kindNames
 	ids     eventIDs

@@ -42,6 +42,13 @@ func TestImportKinds(t *testing.T) {
 			t.Errorf("%s: the hash does not tell kinds, or there are some without a column: %v", name, err)
 		}
 	}
+	if _, r, err := imported(t, "a.csv", bought, Options{ID: "how"}); err == nil || r != nil {
+		t.Errorf("ids that occur twice: %+v, %v", r, err)
+	}
+	_, r, err := imported(t, "a.csv", "u,i,ts,order,note\na,b,1,o1,x\n", Options{ID: "order"})
+	if err != nil || !slices.Equal(r.Columns.Ignored, []string{"note"}) {
+		t.Errorf("%v: ignored are %q, want note alone", err, r.Columns.Ignored)
+	}
 	for text, says := range map[string]string{
 		"u,i,ts,r\na,b,1,\n":                      `(row 1), column r: found ""; want the kind of the event`,
 		"u,i,ts,r\na,b,1,\xff\n":                  "a kind of at most 200 bytes",

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/dygmamba/dygmamba/dataset/internal/data"
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
 	"github.com/dygmamba/dygmamba/dataset/internal/native"
 	"github.com/dygmamba/dygmamba/event"
@@ -63,10 +64,9 @@ func (im *importer) number(s *side, k key, local event.Node) event.Node {
 	return s.ids[local-1]
 }
 
-// nameOld lists the names that nodes of the old set have.
-func (im *importer) nameOld() {
-	names := im.old.Names
-	im.last = im.lastOld()
+// numbered lists the names of nodes that have their numbers, up to the last.
+func (im *importer) numbered(names *data.Names, last event.Node) {
+	im.names, im.given, im.last = names, last, last
 	im.Bipartite = names.Sources() > 0
 	list := func(is func(event.Node) bool) *side {
 		if names == nil {
@@ -171,12 +171,12 @@ func (im *importer) writeNames() {
 		s := im.out.Section(native.NameNumbers, nodes, 1, int64(8*nodes))
 		im.eachName(func(name []byte) { native.Append(s, newKey(name).num) })
 	}
-	if im.old == nil || !im.Bipartite {
+	if im.names == nil || !im.Bipartite {
 		return
 	}
-	later := im.old.Names.Columns().Later
+	later := im.names.Columns().Later
 	for _, id := range im.sources.ids {
-		if id > im.lastOld() {
+		if id > im.given {
 			later = append(later[:len(later):len(later)], id)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset/internal/data"
 	"github.com/dygmamba/dygmamba/dataset/internal/native"
+	"github.com/dygmamba/dygmamba/event"
 )
 
 // orders has a number, a category, a date, a column of many words, and a kind.
@@ -87,6 +88,61 @@ func TestExportRaw(t *testing.T) {
 	back := open(t, again)
 	if back.Hash() != s.Hash() || !slices.Equal(back.Kinds, s.Kinds) || !back.Recipe.Edge.Same(&s.Recipe.Edge) {
 		t.Errorf("hash %.8s, was %.8s; kinds %q", back.Hash(), s.Hash(), back.Kinds)
+	}
+}
+
+// TestExportedNumbers: nodes keep their numbers also where rows were appended or removed since the import, so an import
+// of the export with its schema gives the same data hash.
+func TestExportedNumbers(t *testing.T) {
+	for _, bipartite := range []bool{false, true} {
+		dir := t.TempDir()
+		in := func(name, text string) string {
+			path := filepath.Join(dir, name)
+			if err := os.WriteFile(path, []byte("who,what,when\n"+text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			return path
+		}
+		first, later := in("a.csv", "a,x,1\nb,y,2\na,y,3\n"), in("b.csv", "b,z,4\nc,x,5\nd,w,2\n")
+		path := filepath.Join(dir, "x.dgm")
+		o := Options{Bipartite: bipartite, Source: "who", Target: "what", Time: "when"}
+		if _, err := Import(t.Context(), []string{first}, path, o); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Append(t.Context(), path, []string{later}, AppendOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		appended := open(t, path)
+		for name, s := range map[string]*data.Set{
+			"appended": appended,
+			"removed":  data.Without(appended, func(i int) bool { return i == 0 }, nil),
+			"erased":   data.Without(appended, func(int) bool { return false }, map[event.Node]bool{2: true}),
+			"sliced":   data.Slice(appended, 3, 6),
+		} {
+			file, done, with := exported(t, dir, s, func(w *bytes.Buffer) (*Exported, error) {
+				return ExportEvents(t.Context(), w, s, FormatCSV)
+			})
+			if name == "appended" && (done.Options.Schema.Nodes != nil) != bipartite {
+				t.Errorf("bipartite %v: the schema has the nodes %+v", bipartite, done.Options.Schema.Nodes)
+			}
+			again := filepath.Join(dir, "again.dgm")
+			if _, err := Import(t.Context(), []string{file}, again, with); err != nil {
+				t.Fatal(err)
+			}
+			back := open(t, again)
+			if back.Hash() != s.Hash() || !slices.Equal(show(back), show(s)) ||
+				back.Names.Sources() != s.Names.Sources() {
+				t.Errorf("%s, bipartite %v:\n%s\nwas\n%s", name, bipartite, show(back), show(s))
+			}
+		}
+	}
+	for _, bad := range []*data.SchemaNodes{{Names: []string{"a", "a"}}, {Names: []string{"a"}, Sources: 2},
+		{Names: []string{"a", "b", "c"}, Sources: 1, Later: []event.Node{1}}, {Names: []string{"a", "b"}, Sources: 1}} {
+		raw, _ := json.Marshal(&data.Schema{Version: 1, TimeFormat: "number", Nodes: bad,
+			Columns: data.Recipe{Source: "a", Target: "b", Time: "c"}})
+		if _, err := data.ParseSchema(raw); err == nil {
+			t.Errorf("%s was taken", raw)
+		}
 	}
 }
 
