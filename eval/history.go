@@ -6,10 +6,13 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"sort"
 	"sync"
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/index"
+	"github.com/dygmamba/dygmamba/internal/memory"
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 )
@@ -65,7 +68,7 @@ func (p *Protocol) history(ctx context.Context, h *History, tested *counted, tel
 		return err
 	}
 	pass.Negatives.Reset()
-	earlier := p.earlier(tested)
+	earlier, ahead := p.earlier(tested)
 	drawn := make([]sample.Query, BatchSize)
 	add := func(u, v event.Node, t event.Time) { h.Count(earlier(u, t), earlier(v, t)) }
 	for span := range p.Events(part).All().Batches(cmp.Or(pass.BatchSize, BatchSize)) {
@@ -77,6 +80,7 @@ func (p *Protocol) history(ctx context.Context, h *History, tested *counted, tel
 		for r := range rounds {
 			pass.Negatives.Draw(span, drawn[r*n:(r+1)*n])
 		}
+		ahead(span, drawn)
 		for i, t := range span.Time {
 			add(span.Src[i], span.Dst[i], t)
 			for r := range rounds {
@@ -90,17 +94,21 @@ func (p *Protocol) history(ctx context.Context, h *History, tested *counted, tel
 }
 
 // earlier counts the interactions of nodes strictly before a time. Where events are in the order of time it counts as
-// time goes on, so no question may be about an earlier time than the one before, nor about one before the test.
-func (p *Protocol) earlier(tested *counted) func(event.Node, event.Time) int {
+// time goes on, so no question may be about an earlier time than the one before, nor about one before the test. Ahead
+// is told who will be asked about.
+func (p *Protocol) earlier(
+	tested *counted,
+) (count func(event.Node, event.Time) int, ahead func(event.Span, []sample.Query)) {
 	if tested == nil {
 		past := p.full()
-		return func(n event.Node, t event.Time) int { return past.Before(n, t).Len() }
+		return func(n event.Node, t event.Time) int { return past.Before(n, t).Len() },
+			func(event.Span, []sample.Query) {}
 	}
 	all, own := p.split.Full.All(), tested.clone()
 	return func(n event.Node, t event.Time) int {
 		own.goOn(all, t)
 		return int(own.counts[n])
-	}
+	}, own.ahead
 }
 
 // NegativesHash is Result.Negatives of an evaluation, found without asking a scorer; "" where there are none.
@@ -130,23 +138,41 @@ func (onlooker) Plan() sample.Plan { return sample.Plan{} }
 
 // counted is how many interactions each node has among the first events.
 type counted struct {
-	counts []int32
-	done   int
+	counts  []uint32
+	done    int
+	touched uint32 // of no meaning: what ahead read
 }
 
-// countTrained counts the events before the test, which all rows have in common; nil where events are in no order.
+// countTrained counts the events before the test, which all rows have in common, on all processors; nil where events
+// are in no order.
 func (p *Protocol) countTrained() *counted {
-	if !p.split.Full.Sorted() {
+	full := p.split.Full
+	if !full.Sorted() {
 		return nil
 	}
-	c := &counted{counts: make([]int32, p.split.Full.NumNodes())}
+	c := &counted{}
 	if test := p.split.Test.All(); test.Len() > 0 {
-		c.goOn(p.split.Full.All(), test.Time[0])
+		c.done = sort.SearchFloat64s(full.All().Time, test.Time[0])
 	}
+	c.counts = index.Counts(full.Span(0, c.done), full.NumNodes())
 	return c
 }
 
-func (c *counted) clone() *counted { return &counted{slices.Clone(c.counts), c.done} }
+func (c *counted) clone() *counted {
+	own := &counted{counts: memory.Huge(make([]uint32, len(c.counts))), done: c.done}
+	copy(own.counts, c.counts)
+	return own
+}
+
+// ahead reads the counts of a batch before any is needed, so that the waits for memory overlap.
+func (c *counted) ahead(events event.Span, drawn []sample.Query) {
+	for i, u := range events.Src {
+		c.touched += c.counts[u] + c.counts[events.Dst[i]]
+	}
+	for _, q := range drawn {
+		c.touched += c.counts[q.Src] + c.counts[q.Dst]
+	}
+}
 
 // goOn counts the events before a time.
 func (c *counted) goOn(all event.Span, t event.Time) {

@@ -7,18 +7,28 @@ import (
 	"unsafe"
 
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/memory"
 	"github.com/dygmamba/dygmamba/internal/parallel"
 )
 
 // Starts counts the entries of every node and says where those of each begin, in a log that holds them node by node:
 // those of node n are entries start[n] to start[n+1]−1. It has one element more than the log has nodes.
 func Starts(l *event.Log) []uint32 {
-	s := l.All()
+	start, sum := Counts(l.All(), l.NumNodes()+1), uint32(0)
+	for n, count := range start {
+		start[n] = sum
+		sum += count
+	}
+	return start
+}
+
+// Counts is how many interactions the nodes have, all of which are below a number, counted on all processors.
+func Counts(s event.Span, nodes int) []uint32 {
 	const most = 8 // tables of counts
 	workers := min(runtime.GOMAXPROCS(0), most, 1+s.Len()/countChunk)
 	counts := make([][]uint32, workers)
 	parallel.Each(workers, func(w int) {
-		own := make([]uint32, l.NumNodes()+1)
+		own := memory.Huge(make([]uint32, nodes))
 		lo, hi := w*s.Len()/workers, (w+1)*s.Len()/workers
 		for i := lo; i < hi; i++ {
 			own[s.Src[i]]++
@@ -26,16 +36,13 @@ func Starts(l *event.Log) []uint32 {
 		}
 		counts[w] = own
 	})
-	start, sum := counts[0], uint32(0)
-	for n := range start {
-		count := uint32(0)
-		for _, own := range counts {
-			count += own[n]
+	all := counts[0]
+	for _, own := range counts[1:] {
+		for n, count := range own {
+			all[n] += count
 		}
-		start[n] = sum
-		sum += count
 	}
-	return start
+	return all
 }
 
 const (
@@ -150,7 +157,7 @@ func partOf(whole *Frozen, file *File, part *event.Log) *Frozen {
 	for n := range f.start[1:] {
 		f.start[n+1] += f.start[n]
 	}
-	f.words = make([]event.Time, 2*int(f.start[len(f.start)-1]))
+	f.words = memory.Huge(make([]event.Time, 2*int(f.start[len(f.start)-1])))
 	parallel.Each(len(shards), func(i int) {
 		for n := shards[i].Lo; n < shards[i].Hi; n++ {
 			from := HistoryIn(whole.words, whole.start[n], whole.start[n+1])
@@ -172,7 +179,7 @@ func edgeBits(s event.Span) []uint64 {
 	for i := range s.Len() {
 		most = max(most, s.Edge(i))
 	}
-	bits := make([]uint64, int(most)/64+1)
+	bits := memory.Huge(make([]uint64, int(most)/64+1))
 	for i := range s.Len() {
 		e := s.Edge(i)
 		bits[e/64] |= 1 << (e % 64)

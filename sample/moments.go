@@ -74,23 +74,24 @@ func (m *Moments) upTo(t event.Time) int {
 
 // meetings are the times at which pairs met, ascending: those of pair p are times start[p] to start[p+1]−1.
 type meetings struct {
-	pairs *pairs.Numbered
+	pairs *pairs.Table
 	start []int32 // [pairs + 1]
 	times []event.Time
 }
 
 func newMeetings(known *event.Log) *meetings {
 	p := NewPool(known)
-	m := &meetings{pairs: p.pairs(), times: make([]event.Time, len(p.time))}
-	m.start = make([]int32, m.pairs.Len()+1)
-	for _, pair := range m.pairs.Of {
+	met := p.pairs()
+	m := &meetings{pairs: met.Table(), times: make([]event.Time, len(p.time))}
+	m.start = make([]int32, met.Len()+1)
+	for _, pair := range met.Of {
 		m.start[pair+1]++
 	}
-	for pair := range m.pairs.Len() {
+	for pair := range met.Len() {
 		m.start[pair+1] += m.start[pair]
 	}
 	next := slices.Clone(m.start)
-	for i, pair := range m.pairs.Of {
+	for i, pair := range met.Of {
 		m.times[next[pair]] = p.time[i]
 		next[pair]++
 	}
@@ -100,7 +101,7 @@ func newMeetings(known *event.Log) *meetings {
 // of are the times at which a pair met.
 func (m *meetings) of(u, v event.Node) []event.Time {
 	var number [1]int32
-	m.pairs.Table.Find([]uint64{pairs.Key(u, v)}, number[:])
+	m.pairs.Find([]uint64{pairs.Key(u, v)}, number[:])
 	if number[0] == pairs.None {
 		return nil
 	}

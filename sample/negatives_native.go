@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/memory"
 	"github.com/dygmamba/dygmamba/internal/pairs"
 	"github.com/dygmamba/dygmamba/internal/pyset"
 	"github.com/dygmamba/dygmamba/internal/rng"
@@ -35,7 +36,7 @@ type excluded struct {
 func newNativePairs(p pool, source *rng.Source) *nativePairs {
 	n := &nativePairs{pool: p, Source: source, pairs: p.Pool.pairs()}
 	n.known = n.met(p.observed)
-	n.mark = make([]uint32, n.pairs.Len())
+	n.mark = memory.Huge(make([]uint32, n.pairs.Len()))
 	return n
 }
 
@@ -122,7 +123,7 @@ func (n *nativePairs) hit(lo, hi, count int) {
 		if p := lo + n.Below(hi-lo); n.mark[p] != n.round {
 			n.mark[p] = n.round
 			n.taken = append(n.taken, int32(p))
-			n.list = append(n.list, n.pairs.Table.Key(p))
+			n.list = append(n.list, n.pairs.Keys[p])
 		}
 	}
 }
@@ -131,7 +132,7 @@ func (n *nativePairs) hit(lo, hi, count int) {
 func (n *nativePairs) remaining(lo, hi int) {
 	for p := lo; p < hi; p++ {
 		if n.mark[p] != n.round {
-			n.list = append(n.list, n.pairs.Table.Key(p))
+			n.list = append(n.list, n.pairs.Keys[p])
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/internal/memory"
 )
 
 // Options says how to compute; the zero value is the fastest way.
@@ -70,8 +71,7 @@ func (d *Device) Used() int64 { return d.used }
 // Alloc hands out n zeroed floats.
 func (d *Device) Alloc(n int) device.Buffer {
 	d.charge(n)
-	host := make([]float32, n)
-	spread(host)
+	host := memory.Huge(make([]float32, n)) // kernels stream through it
 	return device.Buffer{Host: host, Len: n}
 }
 

@@ -1,10 +1,14 @@
 package pairs
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/dygmamba/dygmamba/internal/memory"
+)
 
 // Column is a list that grows without moving what it holds. The zero value is empty.
 type Column[T any] struct {
-	chunks [][]T // all of chunk entries; the last may have room
+	chunks [][]T // all of chunk entries; the last ones may have room
 	n      int
 }
 
@@ -23,10 +27,19 @@ func (c *Column[T]) At(i int) *T { return &c.chunks[i>>chunkBits][i&(chunk-1)] }
 // Append adds an entry.
 func (c *Column[T]) Append(x T) {
 	if c.n == len(c.chunks)<<chunkBits {
-		c.chunks = append(c.chunks, make([]T, chunk))
+		c.grow()
 	}
-	*c.At(c.n) = x
 	c.n++
+	*c.At(c.n - 1) = x
+}
+
+// grow makes room for an eighth more, in one piece, so that it can lie on large pages.
+func (c *Column[T]) grow() {
+	more := 1 + len(c.chunks)/8
+	room := memory.Huge(make([]T, more*chunk))
+	for lo := 0; lo < len(room); lo += chunk {
+		c.chunks = append(c.chunks, room[lo:lo+chunk])
+	}
 }
 
 // Truncate drops the entries from i on.

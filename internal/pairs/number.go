@@ -1,61 +1,76 @@
 package pairs
 
+import (
+	"slices"
+
+	"github.com/dygmamba/dygmamba/internal/memory"
+	"github.com/dygmamba/dygmamba/internal/parallel"
+)
+
 // Numbered are the distinct ordered pairs of some events, numbered by first meeting.
 type Numbered struct {
-	Of    []int32 // [events] the number of an event's pair
-	First []int32 // [pairs] the event in which they met first
-	Table Table
+	Of    []int32  // [events] the number of an event's pair
+	First []int32  // [pairs] the event in which they met first
+	Keys  []uint64 // [pairs]
 }
 
-// Number numbers the pairs (src[i], dst[i]) of events in one walk.
+// Number numbers the pairs (src[i], dst[i]) of events, on all processors.
 func Number(src, dst []int32) *Numbered {
-	n := &Numbered{Of: make([]int32, len(src))}
-	n.Table.AddPairs(src, dst, func(first int, numbers []int32) {
-		copy(n.Of[first:], numbers)
-		for i, number := range numbers {
-			if int(number) == len(n.First) {
-				n.First = append(n.First, int32(first+i))
+	// First each event has the event in which its pair met first, then ^number if it is this one, then the number.
+	of := memory.Huge(make([]int32, len(src)))
+	distinct := newParts(src, dst).each(func(event, first int32) { of[event] = first })
+	n := &Numbered{Of: of, First: memory.Huge(make([]int32, distinct)), Keys: memory.Huge(make([]uint64, distinct))}
+	const some = 1 << 18
+	next := make([]int32, parallel.Chunks(len(of), some)) // the number of the first new pair in a range of events
+	parallel.Ranges(len(of), some, func(part, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			if of[i] == int32(i) {
+				next[part]++
 			}
+		}
+	})
+	sum := int32(0)
+	for part, count := range next {
+		next[part] = sum
+		sum += count
+	}
+	parallel.Ranges(len(of), some, func(part, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			if of[i] == int32(i) {
+				number := next[part]
+				n.First[number], n.Keys[number], of[i] = int32(i), Key(src[i], dst[i]), ^number
+				next[part]++
+			}
+		}
+	})
+	parallel.Ranges(len(of), some, func(_, lo, hi int) {
+		for i, first := range of[lo:hi] {
+			if first >= 0 {
+				of[lo+i] = ^of[first]
+			}
+		}
+	})
+	parallel.Ranges(len(of), some, func(_, lo, hi int) {
+		for i, number := range of[lo:hi] {
+			of[lo+i] = max(number, ^number)
 		}
 	})
 	return n
 }
 
+// Distinct is how many distinct pairs (src[i], dst[i]) there are, counted on all processors.
+func Distinct(src, dst []int32) int { return newParts(src, dst).each(nil) }
+
 // Len is the number of distinct pairs.
 func (n *Numbered) Len() int { return len(n.First) }
 
-// AddPairs adds the pairs (src[i], dst[i]) and tells the numbers of one run of them after the other: those of pairs
-// first, first+1, …, which are valid until the next.
-func (t *Table) AddPairs(src, dst []int32, tell func(first int, numbers []int32)) {
-	t.runs(src, dst, Key, t.Add, tell)
-}
-
-// FindPairs tells the numbers of pairs as AddPairs does, None for those that are not in the table.
-func (t *Table) FindPairs(src, dst []int32, tell func(first int, numbers []int32)) {
-	t.runs(src, dst, Key, t.Find, tell)
-}
-
-// AddUnordered is AddPairs for pairs that are the same whoever came first.
-func (t *Table) AddUnordered(src, dst []int32, tell func(first int, numbers []int32)) {
-	t.runs(src, dst, Unordered, t.Add, tell)
-}
-
-// FindUnordered is FindPairs for pairs that are the same whoever came first.
-func (t *Table) FindUnordered(src, dst []int32, tell func(first int, numbers []int32)) {
-	t.runs(src, dst, Unordered, t.Find, tell)
-}
-
-func (t *Table) runs(
-	src, dst []int32, key func(u, v int32) uint64, do func([]uint64, []int32), tell func(int, []int32),
-) {
-	var keys [block]uint64
+// Table is a table of the pairs, with the same numbers.
+func (n *Numbered) Table() *Table {
+	t := &Table{}
+	t.grow(n.Len())
 	var numbers [block]int32
-	for lo := 0; lo < len(src); lo += block {
-		n := min(block, len(src)-lo)
-		for i := range n {
-			keys[i] = key(src[lo+i], dst[lo+i])
-		}
-		do(keys[:n], numbers[:n])
-		tell(lo, numbers[:n])
+	for keys := range slices.Chunk(n.Keys, block) {
+		t.Add(keys, numbers[:])
 	}
+	return t
 }

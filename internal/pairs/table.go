@@ -4,7 +4,11 @@
 // them or copies all of them at once to grow, and look-ups come many at a time, so that their waits for memory overlap.
 package pairs
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/dygmamba/dygmamba/internal/memory"
+)
 
 // Key is the pair (u, v) as one number.
 func Key(u, v int32) uint64 { return uint64(uint32(u))<<32 | uint64(uint32(v)) }
@@ -45,7 +49,7 @@ func (t *Table) Add(keys []uint64, numbers []int32) {
 		t.grow(t.Len() + n)
 		w := t.look(keys[:n])
 		for i, k := range keys[:n] {
-			number, slot := t.find(k, w.hash[i], w.slot[i], w.key[i])
+			number, slot := t.find(k, w, i)
 			if number == None {
 				number = int32(t.keys.Len())
 				t.keys.Append(k)
@@ -66,7 +70,7 @@ func (t *Table) Find(keys []uint64, numbers []int32) {
 		n := min(len(keys), block)
 		w := t.look(keys[:n])
 		for i, k := range keys[:n] {
-			numbers[i], _ = t.find(k, w.hash[i], w.slot[i], w.key[i])
+			numbers[i], _ = t.find(k, w, i)
 		}
 		keys, numbers = keys[n:], numbers[n:]
 	}
@@ -77,7 +81,7 @@ func (t *Table) Truncate(n int) {
 	for number := t.Len() - 1; number >= n; number-- { // the latest first: then no key stands behind a free slot
 		k := t.Key(number)
 		h := hash(k)
-		_, slot := t.find(k, h, 0, 0)
+		_, slot := t.search(k, h, t.home(h))
 		t.slots[slot] = 0
 	}
 	t.keys.Truncate(n)
@@ -92,33 +96,44 @@ const block = 256
 // work is what was read for a block of keys before any of them is looked at.
 type work struct {
 	hash [block]uint64
-	slot [block]uint32 // what stands in the key's first slot
-	key  [block]uint64 // the key that this slot is of, where it may be the one
+	at   [block]uint64 // the first slot that is free or may be the key's
+	slot [block]uint32 // what stands there
+	key  [block]uint64 // the key that it is of
 }
 
-// look reads first slots and their keys. No read depends on another one of its loop, so a processor waits for many at
-// once.
+// look reads slots and their keys. No read depends on another one of its loop, but for slots beside each other, so a
+// processor waits for many at once.
 func (t *Table) look(keys []uint64) *work {
 	w := &t.work
 	for i, k := range keys {
 		w.hash[i] = hash(k)
 		w.slot[i] = t.slots[t.home(w.hash[i])]
 	}
+	mask := uint64(len(t.slots) - 1)
 	for i := range keys {
-		if s := w.slot[i]; s != 0 && t.maybe(s, w.hash[i]) {
+		h, s := w.hash[i], w.slot[i]
+		at := t.home(h)
+		for s != 0 && !t.maybe(s, h) {
+			at = (at + 1) & mask
+			s = t.slots[at]
+		}
+		if w.at[i], w.slot[i] = at, s; s != 0 {
 			w.key[i] = *t.keys.At(t.number(s))
 		}
 	}
 	return w
 }
 
-// find looks for a key from its first slot on, of which slot and its key were read already. If the key is not there,
-// found is the free slot where it belongs.
-func (t *Table) find(k, h uint64, slot uint32, first uint64) (number int32, found uint64) {
-	at := t.home(h)
-	if slot != 0 && t.maybe(slot, h) && first == k {
-		return int32(t.number(slot)), at
+// find looks for key i of a block that was looked at.
+func (t *Table) find(k uint64, w *work, i int) (number int32, found uint64) {
+	if s := w.slot[i]; s != 0 && w.key[i] == k {
+		return int32(t.number(s)), w.at[i]
 	}
+	return t.search(k, w.hash[i], w.at[i])
+}
+
+// search looks for a key from a slot on. If the key is not there, found is the free slot where it belongs.
+func (t *Table) search(k, h, at uint64) (number int32, found uint64) {
 	for mask := uint64(len(t.slots) - 1); ; at = (at + 1) & mask {
 		s := t.slots[at] // again: a key of the same block may have come
 		if s == 0 {
@@ -150,7 +165,7 @@ func (t *Table) grow(n int) {
 	}
 	t.size = max(smallest, uint(bits.Len(uint(n+n/2))))
 	t.slots = nil // before the next are made
-	t.slots = make([]uint32, 1<<t.size)
+	t.slots = memory.Huge(make([]uint32, 1<<t.size))
 	mask := uint64(len(t.slots) - 1)
 	for number := range t.keys.Len() { // in their order: Truncate relies on it
 		h := hash(*t.keys.At(number))

@@ -50,9 +50,7 @@ func Stats(s *Set) Info {
 	i.First, i.Last = all.Time[0], all.Time[n-1]
 	var both sync.WaitGroup
 	both.Go(func() {
-		var distinct pairs.Table
-		distinct.AddPairs(all.Src, all.Dst, func(int, []int32) {})
-		i.Pairs = distinct.Len()
+		i.Pairs = pairs.Distinct(all.Src, all.Dst)
 		i.Repeats = float64(n-i.Pairs) / float64(n)
 	})
 	var nodes, sources, targets idset.Set

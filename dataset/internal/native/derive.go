@@ -12,6 +12,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/atomicfile"
+	"github.com/dygmamba/dygmamba/internal/memory"
 	"github.com/dygmamba/dygmamba/internal/parallel"
 )
 
@@ -107,7 +108,7 @@ func (w *Writer) histories(ctx context.Context, log *event.Log) error {
 		s := shards[i]
 		n := 2 * int(first[s.Hi]-first[s.Lo])
 		if cap(words) < n {
-			words = make([]event.Time, max(n, 2*size))
+			words = memory.Huge(make([]event.Time, max(n, 2*size)))
 		}
 		words = words[:n]
 		index.Fill(log, first, s, words)

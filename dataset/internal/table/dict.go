@@ -9,6 +9,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset/internal/data"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/memory"
 )
 
 // dict numbers names 1, 2, … in the order of their first appearance. It keeps numbers as numbers until the first name
@@ -57,10 +58,11 @@ func (d *dict) id(k key) event.Node {
 		return id
 	}
 	if d.words {
-		d.Text = append(d.Text, k.bytes(&digits)...)
-		d.Ends = append(d.Ends, int64(len(d.Text)))
+		name := k.bytes(&digits)
+		d.Text = append(memory.Grow(d.Text, len(name)), name...)
+		d.Ends = append(memory.Grow(d.Ends, 1), int64(len(d.Text)))
 	} else {
-		d.Numbers = append(d.Numbers, k.num)
+		d.Numbers = append(memory.Grow(d.Numbers, 1), k.num)
 	}
 	id = event.Node(d.Len())
 	d.table[at].Store(slotOf(h, id))
@@ -84,10 +86,11 @@ func (v *dictView) findAll(keys []key, ids []event.Node) {
 	var (
 		digits   [20]byte
 		hashes   [some]uint64
-		slots    [some]uint64
+		slots    [some]uint64 // the first that is free or probably the name's
 		from, to [some]int64
+		last     [some]byte // of the name that is probably meant
 	)
-	mask := uint64(len(v.table) - 1)
+	mask, known := uint64(len(v.table)-1), v.Len()
 	for ; len(keys) > 0; keys, ids = keys[min(some, len(keys)):], ids[min(some, len(ids)):] {
 		part := keys[:min(some, len(keys))]
 		for i, k := range part {
@@ -96,19 +99,27 @@ func (v *dictView) findAll(keys []key, ids []event.Node) {
 		for i := range part {
 			slots[i] = v.table[hashes[i]&mask].Load()
 		}
-		if v.words {
-			for i := range part {
-				if from[i], to[i] = 0, 0; v.likely(slots[i], hashes[i]) {
-					from[i], to[i] = v.place(int(uint32(slots[i])) - 1)
-				}
+		for i := range part {
+			s, h := slots[i], hashes[i]
+			for at := h & mask; s != 0 && s>>32 != h>>32 && int(uint32(s)) <= known; s = v.table[at].Load() {
+				at = (at + 1) & mask
+			}
+			slots[i], from[i], to[i] = s, 0, 0
+			if v.words && v.likely(s, h) {
+				from[i], to[i] = v.place(int(uint32(s)) - 1)
+			}
+		}
+		for i := range part {
+			if last[i] = 0; to[i] > 0 {
+				last[i] = v.Text[to[i]-1]
 			}
 		}
 		for i, k := range part {
-			switch {
-			case k.text != nil && v.words && to[i] > 0 && string(v.Text[from[i]:to[i]]) == string(k.text):
-				ids[i] = event.Node(uint32(slots[i]))
-			case k.text != nil && !v.words || slots[i] == 0:
+			switch n := len(k.text); {
+			case k.text != nil && !v.words || !v.likely(slots[i], hashes[i]):
 				ids[i] = 0
+			case n > 0 && v.words && last[i] == k.text[n-1] && string(v.Text[from[i]:to[i]]) == string(k.text):
+				ids[i] = event.Node(uint32(slots[i]))
 			default:
 				_, ids[i] = v.slot(k, hashes[i])
 			}
@@ -206,7 +217,7 @@ func (d *dict) toWords() {
 
 // rehash makes a new table. The old one is left as it is, for those who look at it.
 func (d *dict) rehash(size int) {
-	d.table = make([]atomic.Uint64, size)
+	d.table = memory.Huge(make([]atomic.Uint64, size))
 	mask := uint64(size - 1)
 	var digits [20]byte
 	for i := range d.Len() {
