@@ -53,12 +53,17 @@ func Stats(s *Set) Info {
 		i.Pairs = pairs.Distinct(all.Src, all.Dst)
 		i.Repeats = float64(n-i.Pairs) / float64(n)
 	})
-	var nodes, sources, targets idset.Set
+	var sources, targets idset.Set
 	for k := range n {
 		e := all.At(k)
-		i.Nodes += count(nodes.Add(e.Src)) + count(nodes.Add(e.Dst))
-		i.Sources += count(sources.Add(e.Src))
-		i.Targets += count(targets.Add(e.Dst))
+		if sources.Add(e.Src) {
+			i.Sources++
+			i.Nodes += count(!targets.Has(e.Src))
+		}
+		if targets.Add(e.Dst) {
+			i.Targets++
+			i.Nodes += count(!sources.Has(e.Dst))
+		}
 		i.Times += count(k == 0 || e.Time != all.Time[k-1])
 		i.SelfLoops += count(e.Src == e.Dst)
 		i.Labels += count(e.Label != 0)
