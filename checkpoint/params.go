@@ -22,7 +22,8 @@ func (f *File) AddParams(p *nn.Params) {
 }
 
 // RestoreParams sets all parameters from f, under the names of AddParams or under the plain names of the reference
-// program. Nothing changes unless every parameter is there with its shape and finite numbers, and nothing else is.
+// checkpoint. Where names or shapes differ, nothing is set; but a list that was shorter in older versions (nn.Param)
+// ends with zeros.
 func (f *File) RestoreParams(p *nn.Params) error {
 	found := map[string]Tensor{}
 	for _, t := range f.Tensors {
@@ -36,6 +37,9 @@ func (f *File) RestoreParams(p *nn.Params) error {
 		switch {
 		case !ok:
 			return fmt.Errorf("checkpoint has no parameter %s; the model has one of shape %v", q.Name, q.Shape())
+		case q.Before > 0 && slices.Equal(t.Shape, []int{q.Before}) && t.Bytes == nil:
+			t.Data = append(slices.Clone(t.Data), make([]float32, q.Len()-q.Before)...)
+			found[q.Name] = t
 		case !slices.Equal(t.Shape, q.Shape()) || t.Bytes != nil:
 			return fmt.Errorf("parameter %s has shape %v in the checkpoint, %v in the model",
 				q.Name, t.Shape, q.Shape())

@@ -69,6 +69,21 @@ func TestParams(t *testing.T) {
 	if plain.RestoreParams(wide) == nil || missing.RestoreParams(b) == nil || extra.RestoreParams(b) == nil {
 		t.Error("parameters of another shape, too few or too many were accepted")
 	}
+	grown, _, _ := build(1, 5)
+	grown.Get("1.x").Before = 4
+	older := checkpoint.File{}
+	for _, q := range grown.All() {
+		x := checkpoint.Tensor{Name: q.Name, Shape: q.Shape(), Data: grown.Read(q)}
+		if q.Name == "1.x" {
+			x.Shape, x.Data = []int{4}, []float32{4, 3, 2, 1}
+		}
+		older.Tensors = append(older.Tensors, x)
+	}
+	if err := older.RestoreParams(grown); err != nil {
+		t.Error(err)
+	} else if got := grown.Read(grown.Get("1.x")); !slices.Equal(got, []float32{4, 3, 2, 1, 0}) {
+		t.Errorf("a list of an older version became %v", got)
+	}
 	for _, x := range []float32{float32(math.NaN()), float32(math.Inf(-1))} {
 		broken := checkpoint.File{Tensors: slices.Clone(plain.Tensors)}
 		broken.Tensors[2].Data = []float32{1, 2, 3, x, 5}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"time"
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/next"
@@ -55,7 +56,9 @@ const (
 func unitOf(c rate.Clock) event.Time { return cmp.Or(c.Day, 1) }
 
 // When measures what a model says of the times of test events, and of windows from as many random times on; 0: a few.
-func (p *Protocol) When(ctx context.Context, net *model.Net, rates *rate.Model, draws int) (*When, error) {
+// It asks about fewer windows where the time is up meanwhile; zero: there is no limit.
+func (p *Protocol) When(ctx context.Context, net *model.Net, rates *rate.Model, draws int, until time.Time,
+) (*When, error) {
 	ask, clock := rate.NewAsker(rates), rates.Clock
 	period := p.period(Test, 0)
 	if draws > 0 { // as exactly as that
@@ -71,6 +74,7 @@ func (p *Protocol) When(ctx context.Context, net *model.Net, rates *rate.Model, 
 	}
 	for k, length := range clock.Lengths() {
 		x := p.newWindowed(Test, net, ask)
+		x.until = partOf(until, len(clock.Lengths())-k)
 		asked, err := p.askWindows(ctx, Test, net, x, length, cmp.Or(draws, p.windowSample(Test)))
 		if err != nil {
 			return nil, err
@@ -82,15 +86,27 @@ func (p *Protocol) When(ctx context.Context, net *model.Net, rates *rate.Model, 
 	return w, nil
 }
 
-// FitRates learns when sources act, from the training events.
-func (p *Protocol) FitRates(ctx context.Context, c rate.Clock, trees int, seed uint64) (*rate.Model, error) {
+// FitRates learns when sources act, from the training events, with fewer trees where the time is up meanwhile; zero:
+// there is no limit.
+func (p *Protocol) FitRates(ctx context.Context, c rate.Clock, trees int, seed uint64, until time.Time,
+) (*rate.Model, error) {
 	train := p.split.Train.Len()
 	return rate.Fit(ctx, p.split.Full.All(), train, train+p.split.Val.Len(), c, rate.FitOptions{Trees: trees,
-		Seed: seed, Threads: p.options.Threads})
+		Seed: seed, Threads: p.options.Threads, Until: until})
 }
 
-// ValidateWhen measures a model on validation events and calibrates it on them. Nats are those after it.
-func (p *Protocol) ValidateWhen(ctx context.Context, net *model.Net, rates *rate.Model) (*float64, error) {
+// partOf is when this part of the time until then is over: half of it, a third of it, …; zero stays zero.
+func partOf(until time.Time, parts int) time.Time {
+	if until.IsZero() {
+		return until
+	}
+	return time.Now().Add(time.Until(until) / time.Duration(parts))
+}
+
+// ValidateWhen measures a model on validation events and calibrates it on them. Nats are those after it. It asks about
+// fewer windows where the time is up meanwhile; zero: there is no limit.
+func (p *Protocol) ValidateWhen(ctx context.Context, net *model.Net, rates *rate.Model, until time.Time,
+) (*float64, error) {
 	rates.Calibration = rate.Uncorrected
 	ask, clock := rate.NewAsker(rates), rates.Clock
 	period := p.period(Val, whenValidation)
@@ -103,7 +119,7 @@ func (p *Protocol) ValidateWhen(ctx context.Context, net *model.Net, rates *rate
 	}
 	for k, length := range clock.Lengths() {
 		x := p.newWindowed(Val, net, ask)
-		x.lively = true
+		x.lively, x.until = true, partOf(until, len(clock.Lengths())-k)
 		draws := windowsFitted
 		if net.Shortlist() > 0 { // which takes longer to ask
 			draws = windowSample
@@ -150,7 +166,8 @@ type windowed struct {
 	best     map[event.Node]event.Node
 	later    map[event.Node][]int32 // positions of a source's events
 	view     *next.View
-	lively   bool // ask rather about sources that have acted lately
+	lively   bool      // ask rather about sources that have acted lately
+	until    time.Time // when to stop asking, after leastAsked questions; zero: never
 }
 
 func (p *Protocol) newWindowed(part Part, net *model.Net, ask *rate.Asker) *windowed {
@@ -191,6 +208,9 @@ func (x *windowed) ask(ctx context.Context, length event.Time, draws int) ([]rat
 	for _, at := range times {
 		if err := ctx.Err(); err != nil {
 			return nil, err
+		}
+		if len(list) >= leastAsked && over(x.until) {
+			break
 		}
 		x.learn(at)
 		u, weight := x.source(gen)

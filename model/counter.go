@@ -66,6 +66,7 @@ func (m *Counter) DeclareRates(p *nn.Params, name string) {
 	zero, size := func(*nn.Draws, []float32) {}, rate.ForestLen(m.setup.RateTrees)
 	m.rates = &RateParams{Now: s.Add("now", zero, size), Ahead: s.Add("ahead", zero, size),
 		Calibration: s.Add("calibration", zero, RateCalibrationLen)}
+	p.Get(name + ".rates.calibration").Before = oldRateCalibrationLen
 	p.Freeze(name+".rates.now", name+".rates.ahead", name+".rates.calibration")
 }
 

@@ -21,7 +21,14 @@ type RateParams struct {
 
 // RateCalibrationLen is the length of a timer's calibration: 1 where rates were learned, the two of rate.Drift, and
 // those of a rate.Correction for each window.
-const RateCalibrationLen = 1 + 2 + 3*7
+const RateCalibrationLen = oldRateCalibrationLen + 3*seenLen
+
+// Lengths of a rate.Correction: of itself, and of the ranges that it was made for, which older checkpoints lack.
+const (
+	correctionLen         = 1 + 3 + 3
+	seenLen               = 3 * 2
+	oldRateCalibrationLen = 1 + 2 + 3*correctionLen
+)
 
 // TimerOf is the timer behind a model, nil where it learns no rates.
 func TimerOf(m Model) Timer {
@@ -42,8 +49,14 @@ func ReadRates(t Timer) *rate.Model {
 	m := rate.Plain(t.RateClock())
 	m.Drift = rate.Drift{Level: int(x[1]), Hours: int(x[2])}
 	for k := range m.Windows {
-		w := x[3+7*k:]
+		w := x[3+correctionLen*k:]
 		m.Windows[k] = rate.Correction{Source: w[0], Probability: [3]float32(w[1:]), Expected: [3]float32(w[4:])}
+		for i := range m.Windows[k].Seen {
+			m.Windows[k].Seen[i] = [2]float32(x[oldRateCalibrationLen+seenLen*k+2*i:])
+		}
+		if m.Windows[k].Seen == [3][2]float32{} { // nobody knows
+			m.Windows[k].Seen = rate.SeenAll
+		}
 	}
 	read := func(from *tensor.Tensor) rate.Forest {
 		f := make(rate.Forest, from.Len())
@@ -61,6 +74,11 @@ func WriteRates(t Timer, m *rate.Model) error {
 		x := []float32{1, float32(m.Drift.Level), float32(m.Drift.Hours)}
 		for _, w := range m.Windows {
 			x = append(append(append(x, w.Source), w.Probability[:]...), w.Expected[:]...)
+		}
+		for _, w := range m.Windows {
+			for _, seen := range w.Seen {
+				x = append(x, seen[:]...)
+			}
 		}
 		dev.Write(p.Calibration.Data, x)
 		for _, f := range []struct {

@@ -33,6 +33,7 @@ type Param struct {
 	Lo, Hi int // where it lies in the flat buffers
 	Frozen bool
 	Haste  float32 // how many times as far as others its steps go; 0 is 1
+	Before int     // the length of this list in checkpoints of older versions, which lack the end of it; 0: the same
 	init   Init
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
@@ -227,7 +228,7 @@ func (c *Chooser) Evaluate(ctx context.Context, p *eval.Protocol, o eval.NextOpt
 	}
 	r, err := p.Next(ctx, c.net, o)
 	if c.when != nil && err == nil {
-		r.When, err = p.When(ctx, c.net, c.when.Model, o.Windows)
+		r.When, err = p.When(ctx, c.net, c.when.Model, o.Windows, time.Time{})
 	}
 	return r, err
 }
@@ -292,7 +293,7 @@ func (c *Chooser) validate(ctx context.Context, p *eval.Protocol) (eval.Next, er
 	r, err := p.ValidateNext(ctx, c.net)
 	if c.when != nil && err == nil {
 		var nats *float64
-		if nats, err = p.ValidateWhen(ctx, c.net, c.when.Model); nats != nil {
+		if nats, err = p.ValidateWhen(ctx, c.net, c.when.Model, time.Time{}); nats != nil {
 			r.When = &eval.When{Nats: *nats}
 		}
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 // ErrNoRate is in the chain of the error about a question of time to a model that has learned no rates.
-var ErrNoRate = errors.New("the model knows no rates: it was trained before the task next had them as they are now, " +
-	"or with rate_trees=0")
+var ErrNoRate = errors.New("the model knows no rates: it was trained with rate_trees=0 or with an older version; " +
+	"train it again")
 
 // Timing is how often something happens from a time on: a source acts, or a source acts with a destination.
 type Timing struct {

@@ -193,18 +193,21 @@ func (t *trainer) timeUp(outer context.Context, err error) (bool, error) {
 	return true, t.saveBest(run.Epoch{})
 }
 
-// calibrateNext fits the probabilities of the task "next" to validation events where no epoch was validated. A model
-// that remembers then knows what comes before the test.
+// calibrateNext fits the probabilities and rates of the task "next" to validation events where no epoch was validated.
+// A model that remembers then knows what comes before the test.
 func (t *trainer) calibrateNext(ctx context.Context) error {
 	if t.Chooser() == nil {
 		return nil
 	}
 	net := t.net()
 	defer net.Close()
-	until := time.Now().Add(max(time.Second, time.Until(t.Deadline)/3))
 	err := t.Protocol.BeforeVal(ctx, net, func() error {
-		_, err := t.Protocol.CalibrateNext(ctx, net, until)
-		return err
+		third := func() time.Time { return time.Now().Add(max(time.Second, time.Until(t.Deadline)/3)) }
+		val, err := t.Protocol.CalibrateNext(ctx, net, third())
+		if err != nil {
+			return err
+		}
+		return t.measureWhen(ctx, net, &val, third())
 	})
 	if m, remembers := net.Scorer().(model.StatefulScorer); remembers && err == nil {
 		err = t.Protocol.Warm(ctx, m)

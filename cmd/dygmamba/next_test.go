@@ -38,6 +38,21 @@ func TestTrainNext(t *testing.T) {
 	}
 }
 
+// A time limit that leaves hardly any time to learn when sources act makes rates rough, but there are some.
+func TestTrainNextInNoTime(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "next")
+	program(t, "train", "--task", "next", "--data", trainedRun(t).data, "--out", out, "--device", "cpu",
+		"--max-time", "1s").want(t, exitDone).shows(t, "cut short", "bits per event")
+	doc := decode[struct {
+		Rate   *float64
+		Within *struct{ Window, Probability, Expected float64 }
+	}](t, program(t, "predict", "--run", out, "--u", "1", "--i", "2", "--ts", "100000000", "--within", "3600", "--json",
+		"--device", "cpu").want(t, exitDone))
+	if doc.Rate == nil || doc.Within == nil || doc.Within.Window != 3600 {
+		t.Errorf("got %+v", doc)
+	}
+}
+
 // A sweep of the task next chooses the trial with the fewest bits.
 func TestSweepNext(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "sweep")

@@ -311,7 +311,9 @@ func writeNextSummary(w io.Writer, s term.Style, sum run.Summary) error {
 		bits run.MeanOf
 	}{{"all", sum.Next.WhoBits}, {"returning pairs", sum.Next.Returning}, {"first meetings", sum.Next.First}} {
 		text := fmt.Sprintf("%.3f", row.bits.Mean)
-		if len(sum.Runs) > 1 {
+		if row.bits.Mean == 0 { // there are no such events
+			text = "–"
+		} else if len(sum.Runs) > 1 {
 			text += fmt.Sprintf(" ± %.3f", row.bits.Std)
 		}
 		t.Row(row.name, text)

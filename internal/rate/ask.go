@@ -139,9 +139,24 @@ func (f *Forecast) Within(until event.Time) Window {
 }
 
 // Pair is the same for one destination: share is how likely the source's next event is with it, later how likely the
-// ones after that are.
+// ones after that are. Within a longer time no less happens than within the lengths that are calibrated.
 func (f *Forecast) Pair(until event.Time, share, later float64) Window {
+	w := f.pair(until, share, later)
+	for _, length := range f.clock.Lengths() {
+		if length < until {
+			shorter := f.pair(length, share, later)
+			w.Probability = max(w.Probability, shorter.Probability)
+			w.Expected = max(w.Expected, shorter.Expected)
+		}
+	}
+	return w
+}
+
+func (f *Forecast) pair(until event.Time, share, later float64) Window {
 	plain := f.within(until, share, later, 1)
+	if f.Unknown { // corrections come from sources that have acted
+		return plain
+	}
 	w := f.calibration.For(f.clock, until).Pair(plain, share, later)
 	if f.Beyond > 0 { // corrections were made where rates had not fallen, and must not undo that
 		const most = 20

@@ -1,6 +1,9 @@
 package rate
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Asked is a window of a pair that was asked about in validation, and what happened in it.
 type Asked struct {
@@ -31,11 +34,19 @@ func (c Correction) Pair(w Window, share, later float64) Window {
 	if w.Probability <= 0 {
 		return w
 	}
-	p := clamp(dot(c.Probability, terms(cloglog(w.Probability), share, later)))
-	e := dot(c.Expected, terms(math.Log(w.Expected), share, later))
+	p := clamp(c.correct(c.Probability, terms(cloglog(w.Probability), share, later), c.Seen[0]))
+	e := c.correct(c.Expected, terms(math.Log(w.Expected), share, later), c.Seen[1])
 	w.Probability = -math.Expm1(-math.Exp(p))
 	w.Expected = max(math.Exp(max(-20, min(e, math.Log(w.Expected)+3))), w.Probability)
 	return w
+}
+
+// correct adds to the second term what the sum of all differs from it, where validation has seen such terms, and
+// otherwise at the nearest ones that it has seen.
+func (c Correction) correct(by [3]float32, x [3]float64, seen [2]float32) float64 {
+	within := func(x float64, seen [2]float32) float64 { return max(float64(seen[0]), min(float64(seen[1]), x)) }
+	near := [3]float64{1, within(x[1], seen), within(x[2], c.Seen[2])}
+	return x[1] + dot(by, near) - near[1]
 }
 
 // FitCorrection finds the correction of windows of one length that makes what happened most likely. Few events move it
@@ -51,6 +62,10 @@ func FitCorrection(list []Asked) Correction {
 		squares += a.Weight * a.Events * a.Events
 	}
 	c.Source = float32(math.Log((source.Observed + prior) / (source.Expected + prior)))
+	probability := func(a *Asked) float64 { return cloglog(a.Pair.Probability) }
+	number := func(a *Asked) float64 { return math.Log(a.Pair.Expected) }
+	c.Seen = [3][2]float32{seen(list, probability), seen(list, number),
+		seen(list, func(a *Asked) float64 { return terms(0, a.Share, a.Later)[2] })}
 	c.Probability = fitTerms(list, 1, func(a *Asked, z float64) (g, h float64) {
 		mass := math.Exp(min(z, 5)) // −ln(1−p)
 		if a.Events == 0 {
@@ -59,13 +74,28 @@ func FitCorrection(list []Asked) Correction {
 		e := math.Exp(-mass)
 		x := mass * e / max(1e-12, 1-e)
 		return -x, x // of −ln(1−e^(−mass)); the expected curvature is positive
-	}, func(a *Asked) float64 { return cloglog(a.Pair.Probability) })
+	}, probability)
 	// events that come in bursts count like one
 	c.Expected = fitTerms(list, max(1, squares/max(1, events)), func(a *Asked, z float64) (g, h float64) {
 		mean := math.Exp(min(z, 10))
 		return mean - a.Events, mean
-	}, func(a *Asked) float64 { return math.Log(a.Pair.Expected) })
+	}, number)
 	return c
+}
+
+// seen is the range of a term, but for the hundredth part of the windows at either end.
+func seen(list []Asked, x func(a *Asked) float64) (r [2]float32) {
+	var all []float64
+	for i := range list {
+		if list[i].Pair.Probability > 0 {
+			all = append(all, x(&list[i]))
+		}
+	}
+	if len(all) > 0 {
+		slices.Sort(all)
+		r = [2]float32{float32(all[len(all)/100]), float32(all[len(all)-1-len(all)/100])}
+	}
+	return r
 }
 
 // fitTerms finds the factors of terms by Newton's method. Loss gives the first and second derivative of the loss of a

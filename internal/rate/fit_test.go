@@ -167,6 +167,15 @@ func TestFitCorrection(t *testing.T) {
 		t.Errorf("%v events expected, %v happened; probability %v, %v; source %v", expected, events, probability,
 			happened, c.Source)
 	}
+	// what is right for pairs that often meet makes others not as likely as them
+	for i := range list {
+		list[i].Events = float64(i % 2)
+	}
+	c = FitCorrection(list)
+	often, rarely := c.Pair(Window{0.02, 0.02}, 0.2, 0.1), c.Pair(Window{2e-5, 2e-5}, 1e-4, 1e-3)
+	if often.Probability < 0.3 || rarely.Probability > 0.005 || rarely.Expected > 0.005 {
+		t.Errorf("%+v of a pair that meets often, %+v of one that does not", often, rarely)
+	}
 	if none := FitCorrection(nil); none != noCorrection {
 		t.Errorf("nothing was asked about: %+v", none)
 	}

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 )
 
 // grower makes a forest, tree by tree: each makes the rows more likely. A leaf multiplies the rate by a part of what
@@ -45,17 +46,20 @@ const (
 
 // grow makes a forest of some trees at most. Where there are rows of validation, it ends where those are most likely,
 // whatever their level.
-func grow(ctx context.Context, rows, val *Rows, trees int, seed uint64, threads int) (Forest, error) {
-	g := &grower{rows: rows, seed: seed, threads: max(1, threads), best: make([][]split, Width)}
-	if threads == 0 {
+func grow(ctx context.Context, rows, val *Rows, seed uint64, o FitOptions) (Forest, error) {
+	g := &grower{rows: rows, seed: seed, threads: max(1, o.Threads), best: make([][]split, Width)}
+	if o.Threads == 0 {
 		g.threads = runtime.GOMAXPROCS(0)
 	}
 	g.bin()
 	g.expected = rows.expected()
 	valExpected, bestAt, bestLoss := val.expected(), 0, math.Inf(1)
-	for t := range trees {
+	for t := range o.Trees {
 		if err := ctx.Err(); err != nil {
 			return nil, err
+		}
+		if !o.Until.IsZero() && time.Now().After(o.Until) {
+			break
 		}
 		tree := g.tree(t)
 		g.forest = append(g.forest, tree...)

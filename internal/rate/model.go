@@ -3,6 +3,7 @@ package rate
 import (
 	"context"
 	"math"
+	"time"
 
 	"github.com/dygmamba/dygmamba/event"
 )
@@ -25,7 +26,14 @@ type Correction struct {
 	Source      float32    // is added to the logarithm of the number of events of a source
 	Probability [3]float32 // of ln(−ln(1 − p)), for the probability p of an event of a pair: see correct
 	Expected    [3]float32 // of the logarithm of the number of its events
+	// Seen are the ranges of terms in validation: of the second of Probability, the second of Expected, and the third.
+	// Beyond them a correction is what it is at their ends, so that it does not make pairs that hardly ever meet as
+	// likely as those it comes from.
+	Seen [3][2]float32
 }
+
+// SeenAll is Correction.Seen where terms may be anything.
+var SeenAll = [3][2]float32{{-20, 5}, {-20, 20}, {-5, 5}}
 
 // Uncorrected changes nothing.
 var Uncorrected = Calibration{Drift{-1, -1}, [3]Correction{noCorrection, noCorrection, noCorrection}}
@@ -67,6 +75,7 @@ func (c *Calibration) For(clock Clock, length event.Time) Correction {
 	for i := range r.Probability {
 		r.Probability[i] = mean(a.Probability[i], b.Probability[i])
 		r.Expected[i] = mean(a.Expected[i], b.Expected[i])
+		r.Seen[i] = [2]float32{mean(a.Seen[i][0], b.Seen[i][0]), mean(a.Seen[i][1], b.Seen[i][1])}
 	}
 	return r
 }
@@ -76,7 +85,8 @@ type FitOptions struct {
 	Trees   int // of each forest, at most
 	Rows    int // events that are learned from, at most; 0: DefaultRows
 	Seed    uint64
-	Threads int // 0: as many as Go may use; their number changes no answer
+	Threads int       // 0: as many as Go may use; their number changes no answer
+	Until   time.Time // no tree is begun later; zero: there is no limit
 }
 
 // DefaultRows is how many events a forest is made from at most.
@@ -100,11 +110,16 @@ func Fit(ctx context.Context, events event.Span, train, val int, c Clock, o FitO
 		}
 	}
 	var err error
-	if learn.now.Len() > 0 {
-		m.Now, err = grow(ctx, &learn.now, &check.now, o.Trees, mix(o.Seed, 3), o.Threads)
+	all := o.Until
+	if !all.IsZero() {
+		o.Until = time.Now().Add(time.Until(all) / 2)
 	}
+	if learn.now.Len() > 0 {
+		m.Now, err = grow(ctx, &learn.now, &check.now, mix(o.Seed, 3), o)
+	}
+	o.Until = all
 	if learn.ahead.Len() > 0 && err == nil {
-		m.Ahead, err = grow(ctx, &learn.ahead, &check.ahead, o.Trees, mix(o.Seed, 4), o.Threads)
+		m.Ahead, err = grow(ctx, &learn.ahead, &check.ahead, mix(o.Seed, 4), o)
 	}
 	return m, err
 }

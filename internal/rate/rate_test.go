@@ -114,11 +114,22 @@ func TestCorrectionsFade(t *testing.T) {
 	for k := range m.Windows {
 		m.Windows[k].Probability = [3]float32{0, 0.1, 0}
 		m.Windows[k].Expected = [3]float32{0, 0.1, 0}
+		m.Windows[k].Seen = SeenAll
 	}
-	at := all.Time[all.Len()-1] + 5*365*day
-	f := NewAsker(m).Forecast(NewWalk(all, m).Before(at), all.Src[0], at, day)
-	if w := f.Pair(day, 0.9, 0.9); w.Probability > 1e-3 || w.Expected > 1e-3 {
-		t.Errorf("%+v", w)
+	last := all.Time[all.Len()-1]
+	for _, x := range []struct {
+		u  event.Node
+		at event.Time
+	}{{all.Src[0], last + 5*365*day}, {500, last}} { // and whoever has never acted
+		f := NewAsker(m).Forecast(NewWalk(all, m).Before(x.at), x.u, x.at, day)
+		if w := f.Pair(day, 1e-3, 1e-3); w.Probability > 1e-3 || w.Expected > 1e-3 {
+			t.Errorf("source %d: %+v", x.u, w)
+		}
+	}
+	m.Windows[2].Probability = [3]float32{-9, 1, 0}
+	f := NewAsker(m).Forecast(NewWalk(all, m).Before(last), all.Src[0], last, 7*day)
+	if a, b := f.Pair(day, 0.1, 0.1), f.Pair(7*day, 0.1, 0.1); a.Probability > b.Probability {
+		t.Errorf("%v within a day, %v within a week", a, b)
 	}
 }
 
