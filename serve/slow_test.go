@@ -190,6 +190,7 @@ func TestUnreadAnswersAreFew(t *testing.T) {
 			was, same = n, 0
 		}
 	}
+	t.Logf("%d of %d answers were sent", was, asked)
 	if was == 0 || was > asked/2 {
 		t.Errorf("%d of %d answers of %d bytes were sent to a client that reads none", was, asked, len(page))
 	}

@@ -19,7 +19,7 @@ func line(at int) string { return fmt.Sprintf("{\"src\": 1, \"dst\": 2, \"time\"
 
 // A stream of events goes on for longer than a request may take, and its events are known while it does.
 func TestStream(t *testing.T) {
-	s, port := listening(t, Listening{}, func(o *Options) { o.Limits.Timeout = 50 * time.Millisecond })
+	s, port := listening(t, Listening{}, func(o *Options) { o.Limits.Timeout = streamFlush * 5 / 2 })
 	in, out := io.Pipe()
 	answered := make(chan *http.Response, 1)
 	go func() {
@@ -29,7 +29,7 @@ func TestStream(t *testing.T) {
 		}
 		answered <- r
 	}()
-	for i := range 3 {
+	for i := range 3 { // longer than a request may take
 		fmt.Fprint(out, line(i))
 		for began := time.Now(); s.engine.now().Last != uint64(i+1); time.Sleep(time.Millisecond) {
 			if time.Since(began) > 5*time.Second {
