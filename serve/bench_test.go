@@ -15,27 +15,37 @@ import (
 	"github.com/dygmamba/dygmamba/eventlog"
 )
 
-// BenchmarkEvents is a request of a thousand events, from its bytes to the past, without disk and network.
+// BenchmarkEvents is a request of a thousand events, from its bytes to the past, without disk and network: without ids
+// of events, and with them.
 func BenchmarkEvents(b *testing.B) {
-	w := newWorld(b, dygmamba.DefaultModel)
-	log := eventlog.NewMemory()
-	s := w.server(b, func(o *Options) { o.Log, o.Applied = log, log.Forget })
-	var list []string
-	for i := range 1000 {
-		src, dst := 1+i*7919%5000, 1+i*104729%5000
-		list = append(list, fmt.Sprintf(`{"src":"%d","dst":"%d","time":2000000000.125}`, src, dst))
+	for _, id := range []string{"", `,"id":"order-#-%d"`} {
+		b.Run(map[bool]string{true: "ids", false: "plain"}[id != ""], func(b *testing.B) {
+			w := newWorld(b, dygmamba.DefaultModel)
+			log := eventlog.NewMemory()
+			s := w.server(b, func(o *Options) { o.Log, o.Applied = log, log.Forget })
+			var list []string
+			for i := range 1000 {
+				src, dst := 1+i*7919%5000, 1+i*104729%5000
+				text := fmt.Sprintf(`{"src":"%d","dst":"%d","time":2000000000.125`, src, dst)
+				if id != "" {
+					text += fmt.Sprintf(id, i)
+				}
+				list = append(list, text+"}")
+			}
+			body := `{"events":[` + strings.Join(list, ",") + `]}`
+			b.SetBytes(int64(len(body)))
+			for n := 0; b.Loop(); n++ {
+				r := httptest.NewRequest(http.MethodPost, "/v1/events",
+					strings.NewReader(strings.ReplaceAll(body, "#", strconv.Itoa(n))))
+				r.Header.Set("Content-Type", typeJSON)
+				out := httptest.NewRecorder()
+				if s.Handler().ServeHTTP(out, r); out.Code != 200 {
+					b.Fatal(out.Code)
+				}
+			}
+			b.ReportMetric(float64(b.N)*1000/b.Elapsed().Seconds(), "events/s")
+		})
 	}
-	body := `{"events":[` + strings.Join(list, ",") + `]}`
-	b.SetBytes(int64(len(body)))
-	for b.Loop() {
-		r := httptest.NewRequest(http.MethodPost, "/v1/events", strings.NewReader(body))
-		r.Header.Set("Content-Type", typeJSON)
-		out := httptest.NewRecorder()
-		if s.Handler().ServeHTTP(out, r); out.Code != 200 {
-			b.Fatal(out.Code)
-		}
-	}
-	b.ReportMetric(float64(b.N)*1000/b.Elapsed().Seconds(), "events/s")
 }
 
 // BenchmarkScore is a request about one pair, without the network.
