@@ -22,8 +22,8 @@ func (f *File) AddParams(p *nn.Params) {
 }
 
 // RestoreParams sets all parameters from f, under the names of AddParams or under the plain names of the reference
-// checkpoint. Where names or shapes differ, nothing is set; but a list that was shorter in older versions (nn.Param)
-// ends with zeros.
+// program. Nothing changes unless every parameter is there with its shape and finite numbers, and nothing else is. A
+// list that was shorter in older versions may be so here too, and ends with zeros then: see nn.Param.Before.
 func (f *File) RestoreParams(p *nn.Params) error {
 	found := map[string]Tensor{}
 	for _, t := range f.Tensors {

@@ -93,7 +93,7 @@ func TestBackup(t *testing.T) {
 	for i, row := range rows[1:] {
 		e := w.event(half + i)
 		if row[0] != strconv.Itoa(i+1) || row[1] != e.Src || row[2] != e.Dst ||
-			row[3] != strconv.FormatFloat(e.Time, 'g', -1, 64) || len(row) != 5+len(e.Features) {
+			row[3] != strconv.FormatFloat(e.Time, 'f', -1, 64) || len(row) != 5+len(e.Features) {
 			t.Errorf("row %d: %v, want %v", i, row, e)
 		}
 	}

@@ -215,8 +215,12 @@ func (s *Server) postRetractions(_ http.ResponseWriter, r *http.Request) (any, e
 		}
 	}
 	if len(unknown) > 0 {
-		return nil, fail("not_found", "no event is known with %s, and %d more; nothing was removed",
-			strings.Join(unknown[:min(5, len(unknown))], ", "), max(0, len(unknown)-5))
+		const shown = 5
+		list := strings.Join(unknown[:min(shown, len(unknown))], ", ")
+		if n := len(unknown) - shown; n > 0 {
+			list += fmt.Sprintf(" and %d more", n)
+		}
+		return nil, fail("not_found", "no events are known as %s; nothing was removed", list)
 	}
 	slices.Sort(sequences)
 	sequences = slices.Compact(sequences)

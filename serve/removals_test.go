@@ -167,7 +167,8 @@ func (h *history) retractBase() {
 		return
 	}
 	unknown, _ := json.Marshal(map[string]any{"ids": append(slices.Clone(ids), "nobody")})
-	if got := call(h.server.Handler(), "POST", "/v1/retractions", string(unknown)); got.Code != 404 {
+	if got := call(h.server.Handler(), "POST", "/v1/retractions", string(unknown)); got.Code != 404 ||
+		!strings.Contains(got.Body.String(), `known as \"nobody\"; nothing`) {
 		h.t.Errorf("%s: %d %s, want 404", unknown, got.Code, got.Body)
 	}
 	body, _ := json.Marshal(map[string]any{"ids": ids})

@@ -70,7 +70,7 @@ func (a *app) appended(r *dataset.AppendReport) error {
 	r.Warnings = a.warn(r.Warnings)
 	doc := appendDoc{r, spanOf(r.First, r.Last, dataset.ClockOf(r.TimeFormat, r.TimeUnit))}
 	return a.emit(doc, func(w io.Writer, s term.Style) error {
-		fmt.Fprintf(w, "added %s events to %s\n\n", term.Count(doc.Added), s.Strong(doc.Out))
+		fmt.Fprintf(w, "added %s to %s\n\n", term.Counted(doc.Added, "event"), s.Strong(doc.Out))
 		f := &term.Facts{}
 		f.Add("events", term.Count(doc.Events)+" now")
 		f.Add("nodes", fmt.Sprintf("%s now, %s of them new", term.Count(doc.Nodes), term.Count(doc.NewNodes)))

@@ -109,7 +109,8 @@ func (d *checkDoc) write(w io.Writer, s term.Style) error {
 	if !d.OK {
 		return nil // the problems are the error, on standard error
 	}
-	_, err := fmt.Fprintf(w, "%s: %s, %s events, %s nodes; %s\n",
-		s.Strong(d.Path), d.Kind, term.Count(d.Events), term.Count(d.Nodes), s.Good("nothing wrong"))
+	_, err := fmt.Fprintf(w, "%s: %s, %s, %s; %s\n",
+		s.Strong(d.Path), d.Kind, term.Counted(d.Events, "event"), term.Counted(d.Nodes, "node"),
+		s.Good("nothing wrong"))
 	return err
 }

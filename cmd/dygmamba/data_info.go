@@ -152,7 +152,8 @@ func asPublished(name string, i dataset.Info) string {
 }
 
 func (d *infoDoc) write(w io.Writer, s term.Style) error {
-	fmt.Fprintf(w, "%s: %s events between %s nodes\n\n", s.Strong(d.Name), term.Count(d.Events), term.Count(d.Nodes))
+	fmt.Fprintf(w, "%s: %s between %s\n\n", s.Strong(d.Name), term.Counted(d.Events, "event"),
+		term.Counted(d.Nodes, "node"))
 	if err := d.facts().Write(w, s); err != nil || len(d.History) == 0 {
 		return err
 	}

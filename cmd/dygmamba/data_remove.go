@@ -102,8 +102,8 @@ func (r *removal) run(ctx context.Context, a *app, path string,
 		Nodes   int    `json:"nodes"`
 	}{r.out, set.Log.Len() - part.Log.Len(), part.Log.Len(), max(0, part.NumNodes()-1)}
 	return a.emit(doc, func(w io.Writer, s term.Style) error {
-		fmt.Fprintf(w, "wrote %s without %s events: %s events and %s nodes are left\n", s.Strong(doc.Out),
-			term.Count(doc.Removed), term.Count(doc.Events), term.Count(doc.Nodes))
+		fmt.Fprintf(w, "wrote %s without %s; %s and %s remain\n", s.Strong(doc.Out),
+			term.Counted(doc.Removed, "event"), term.Counted(doc.Events, "event"), term.Counted(doc.Nodes, "node"))
 		_, err := fmt.Fprintln(w, "models that were trained with the old file keep what they learned until they are "+
 			"trained again")
 		return err

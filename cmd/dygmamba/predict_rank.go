@@ -63,6 +63,8 @@ func (r *ranking) check(cmd *cobra.Command, p *prediction) error {
 		return usagef("--best and --i cannot be used together: --best finds the destinations")
 	case p.why != "" || p.plot != "" || given("top") || given("curve"):
 		return usagef("--best cannot explain; explain one pair with --u, --i, --ts and --explain")
+	case given("within"):
+		return usagef("--best and --within cannot be used together: ask about one destination with --i and --within")
 	case p.queries == "" && !p.alone:
 		return usagef("--queries is missing: want a file with the columns u and ts, or --u and --ts for a single query")
 	case p.queries != "" && p.alone:

@@ -221,6 +221,7 @@ func TestRankRefuses(t *testing.T) {
 		{exitUsage, "--best is 0, must be at least 1", []string{"--u", "u1", "--ts", "5", "--best", "0"}},
 		{exitUsage, "a single query needs both --u and --ts", []string{"--u", "u1", "--best", "3"}},
 		{exitUsage, "--best and --i cannot", []string{"--u", "u1", "--i", "v1", "--ts", "5", "--best", "3"}},
+		{exitUsage, "--best and --within cannot", append(one, "--within", "1h")},
 		{exitUsage, "cannot explain", append(one, "--explain", "-")},
 		{exitUsage, "--candidates needs --best", []string{"--queries", questions, "--candidates", questions}},
 		{exitUsage, "cannot be used with --u", append(one, "--queries", questions)},

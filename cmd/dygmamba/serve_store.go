@@ -47,7 +47,7 @@ func newServeExport(a *app) *cobra.Command {
 				return fmt.Errorf("export: %w", err)
 			}
 			return a.emit(done, func(w io.Writer, _ term.Style) error {
-				_, err := fmt.Fprintf(w, "%s: %s events, sequences %d to %d\n", out, term.Count(done.Events),
+				_, err := fmt.Fprintf(w, "%s: %s, sequences %d to %d\n", out, term.Counted(done.Events, "event"),
 					done.First, done.Last)
 				return err
 			})

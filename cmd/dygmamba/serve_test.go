@@ -245,10 +245,14 @@ func TestServeStore(t *testing.T) {
 	program(t, "serve", "restore", tar, "--store", again).want(t, exitDone).shows(t, "sequence 1")
 	for _, file := range []string{"e.csv", "e.parquet"} {
 		out := filepath.Join(dir, file)
-		program(t, "serve", "export", "--store", again, "--out", out).want(t, exitDone).shows(t, "1 event")
+		program(t, "serve", "export", "--store", again, "--out", out).want(t, exitDone).
+			shows(t, "1 event, sequences 1 to 1")
 		if info, err := os.Stat(out); err != nil || info.Size() == 0 {
 			t.Error(err)
 		}
+	}
+	if text := string(content(t, filepath.Join(dir, "e.csv"))); !strings.Contains(text, "1,u1,v2,1000000,0\n") {
+		t.Errorf("the table is %q", text)
 	}
 	program(t, "serve", "export", "--store", again, "--out", "x.json").want(t, exitUsage, ".parquet")
 	program(t, "serve", "export", "--store", dir, "--out", "x.csv").want(t, exitBadInput, "no store")

@@ -36,15 +36,19 @@ func (r *runner) timed() bool { return r.Own != nil && r.Budget > 0 && r.Epochs 
 // rulesName is how the rules of audits are called, which are measured beside the models of every study.
 const rulesName = "rules"
 
-// chooseOwn checks what was named, and makes the one exhibit that a study of one's own has.
+// chooseOwn checks what was named, and makes the one exhibit that a study of one's own has. Models that learn nothing
+// may be named, but are in every study anyway.
 func (r *runner) chooseOwn() error {
-	names := models.Names(true)
+	names, own := models.Names(true), *r.Own
+	own.Models = slices.DeleteFunc(slices.Clone(own.Models), func(name string) bool {
+		f, err := model.Find(name)
+		return err == nil && !f.Trains
+	})
+	r.Own = &own
 	for i, name := range r.Own.Models {
 		switch f, err := model.Find(name); {
 		case err != nil:
 			return unknown("no model", name, names, "there are %s")
-		case !f.Trains:
-			return fmt.Errorf("%w: %s learns nothing, and is in every study anyway", ErrName, name)
 		case f.Task != "" && f.Task != protocol.LinkPrediction:
 			return fmt.Errorf("%w: %s learns the task %s, a study compares models of links: %s", ErrName, name, f.Task,
 				strings.Join(names, ", "))
@@ -56,7 +60,7 @@ func (r *runner) chooseOwn() error {
 		}
 	}
 	if len(r.Own.Models) == 0 || len(r.Own.Data) == 0 {
-		return fmt.Errorf("%w: a study needs at least one data set and one model", ErrName)
+		return fmt.Errorf("%w: a study needs at least one data set and one model that learns", ErrName)
 	}
 	e := paper.Exhibit{Heading: Exhibit{ID: "study", Title: "Study"}, Kind: paper.Links, Models: r.Own.Models,
 		Scenario: protocol.Transductive, Negatives: protocol.Published(), Metric: "AP"}

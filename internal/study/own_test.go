@@ -43,6 +43,7 @@ func ownDocument(t *testing.T, out string) (d OwnDocument) {
 func TestOwnStudy(t *testing.T) {
 	o := ownOptions(t)
 	o.Launch = Here
+	o.Own.Models = append(o.Own.Models, "edgebank") // which is there anyway
 	report, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -197,7 +198,7 @@ func TestOwnEqualTime(t *testing.T) {
 func TestOwnRefusals(t *testing.T) {
 	for name, change := range map[string]func(o *Options){
 		"no model \"nonsense\"":    func(o *Options) { o.Own.Models = []string{"nonsense"} },
-		"edgebank learns nothing":  func(o *Options) { o.Own.Models = []string{"edgebank"} },
+		"one model that learns":    func(o *Options) { o.Own.Models = []string{"edgebank"} },
 		"dyrep is named twice":     func(o *Options) { o.Own.Models = []string{"dyrep", "dyrep"} },
 		"has no preset \"quick\"":  func(o *Options) { o.Own.Preset = "quick" },
 		"two data sets are called": func(o *Options) { o.Own.Data = []string{"uci", "uci"} },

@@ -8,6 +8,14 @@ import (
 	"time"
 )
 
+// Counted is a number of things, with the plural of regular words: 1 event, 2,000 events.
+func Counted[T ~int | ~int32 | ~int64](n T, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return Count(n) + " " + thing
+}
+
 // Count groups the digits of n: 1293103 is "1,293,103".
 func Count[T ~int | ~int32 | ~int64](n T) string {
 	digits := strconv.FormatInt(int64(n), 10)

@@ -22,6 +22,8 @@ func TestFormat(t *testing.T) {
 		{Short(12), "12"},
 		{Short(1234567), "1.23M"},
 		{Short(56000), "56k"},
+		{Counted(1, "event"), "1 event"},
+		{Counted(2000, "event"), "2,000 events"},
 		{Duration(0), "0 s"},
 		{Duration(250 * time.Microsecond), "250 µs"},
 		{Duration(1400 * time.Millisecond), "1.4 s"},

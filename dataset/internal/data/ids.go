@@ -59,8 +59,11 @@ func (s *Set) Positions(ids []string) ([]int, error) {
 	if len(want) > 0 {
 		for _, id := range ids { // in the order in which they were asked for
 			if want[id] {
-				return nil, fmt.Errorf("no event of %s has the id %q, and %d more are unknown; nothing was removed",
-					s.Name, id, len(want)-1)
+				more := ""
+				if n := len(want) - 1; n > 0 {
+					more = fmt.Sprintf(" (and %d more)", n)
+				}
+				return nil, fmt.Errorf("the id %q%s, which no event of %s has", id, more, s.Name)
 			}
 		}
 	}

@@ -69,8 +69,17 @@ func IntColumn(name string, of func(row int) int) Column {
 
 // FloatColumn has numbers in all their digits.
 func FloatColumn(name string, of func(row int) float64) Column {
-	return Column{name, func(row int) string { return strconv.FormatFloat(of(row), 'g', -1, 64) },
+	return Column{name, func(row int) string { return number(of(row)) },
 		parquet.Leaf(parquet.DoubleType), func(row int) parquet.Value { return parquet.DoubleValue(of(row)) }}
+}
+
+// number is a number without an exponent, as people write times, unless that is long.
+func number(x float64) string {
+	const long = 20
+	if text := strconv.FormatFloat(x, 'f', -1, 64); len(text) <= long {
+		return text
+	}
+	return strconv.FormatFloat(x, 'g', -1, 64)
 }
 
 type sheet struct {
