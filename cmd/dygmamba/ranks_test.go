@@ -167,8 +167,8 @@ func TestKilledRanks(t *testing.T) {
 	}
 }
 
-// ranksEnd waits for a launcher, and says how long its ranks went on. Open MPI 4 may wait for a lock of its own for ever
-// when a rank dies while it starts: such a launcher is killed once its ranks are gone.
+// ranksEnd waits for a launcher, and says how long its ranks went on. Open MPI 4 may wait for a lock of its own for
+// ever when a rank dies while it starts: such a launcher is killed once its ranks are gone.
 func ranksEnd(t *testing.T, cmd *exec.Cmd) (took time.Duration, err error) {
 	t.Helper()
 	ended := make(chan error, 1)
