@@ -239,8 +239,7 @@ func (o *TrainOptions) tellsKinds() error {
 	switch kinds := len(o.Set.Kinds); {
 	case !o.Spec.Training.ByKind():
 	case kinds < 2:
-		return fmt.Errorf("tell kinds of events apart: those of %s have %d, want at least 2; data import --kind names "+
-			"their column", o.Set.Name, kinds)
+		return fmt.Errorf("%s: %w; data import --kind names their column", o.Set.Name, eval.ErrNoKinds)
 	case o.Spec.Kinds() == 0:
 		return fmt.Errorf("tell kinds of events apart: %s does not see them, want %s", o.Model,
 			strings.Join(model.TellingKinds(), " or "))

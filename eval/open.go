@@ -79,6 +79,9 @@ func (p *Protocol) takeLabels(set *dataset.Set) (err error) {
 	return nil
 }
 
+// ErrNoKinds says that there is nothing to tell apart.
+var ErrNoKinds = errors.New("events have fewer than two kinds")
+
 // ErrNoValues says that there is nothing to predict.
 var ErrNoValues = errors.New("events have no values")
 

@@ -72,7 +72,7 @@ func newBenchEpoch(a *app) *cobra.Command {
 	addOrder(cmd, &order)
 	flags := cmd.Flags()
 	flags.IntVar(&e.Events, "events", 0, "number of training events to measure (default: a fifth)")
-	flags.DurationVar(&e.Limit, "limit", 0, "end the measured steps after this time (default: no limit)")
+	durationVar(flags, &e.Limit, "limit", 0, "end the measured steps after this time (default: no limit)")
 	flags.IntVar(&e.Test, "test", 20_000, "number of events after the measured ones to test the model on")
 	flags.BoolVar(&e.Gather, "gather", false, "measure gathering alone, and compute nothing")
 	return cmd

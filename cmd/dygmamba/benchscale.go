@@ -43,9 +43,9 @@ func newBenchScale(a *app) *cobra.Command {
 	flags := cmd.Flags()
 	flags.IntSliceVar(&f.Sizes, "events", []int{1_000_000, 10_000_000}, "numbers of events, smallest first")
 	flags.StringSliceVar(&f.Models, "models", []string{dygmamba.DefaultModel}, "models that take a first training step")
-	flags.DurationVar(&f.MaxTime, "max-time", 0,
+	durationVar(flags, &f.MaxTime, "max-time", 0,
 		"also measure 'train --max-time' with this time for each model (default: not measured)")
-	flags.DurationVar(&f.Limit, "limit", 30*time.Minute, "stop a command after this time; the next one follows")
+	durationVar(flags, &f.Limit, "limit", 30*time.Minute, "stop a command after this time; the next one follows")
 	flags.StringVar(&f.Dir, "dir", "",
 		"`directory` for the streams, 60 bytes per event (default: the one for temporary files)")
 	flags.StringVar(&f.plot, "plot", "", "SVG `file` for a plot of time and memory")

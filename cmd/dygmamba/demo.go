@@ -44,7 +44,7 @@ func newDemo(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&history.dir, "git", "",
 		"`directory` of a Git repository: tour its history instead of generated data")
 	cmd.Flags().BoolVar(&history.anonymous, "anonymous", false, "with --git: number the people instead of naming them")
-	cmd.Flags().DurationVar(&history.time, "max-time", 40*time.Second, "with --git: time of the training")
+	durationVar(cmd.Flags(), &history.time, "max-time", 40*time.Second, "with --git: time of the training")
 	return cmd
 }
 

@@ -64,7 +64,8 @@ func (a *app) exitCode(err error) int {
 	case errors.As(err, &found), errors.As(err, &input), errors.As(err, &records),
 		errors.Is(err, fs.ErrNotExist), errors.Is(err, checkpoint.ErrCorrupt), errors.Is(err, predict.ErrTooEarly),
 		errors.Is(err, eval.ErrNoLabels), errors.Is(err, dataset.ErrManyClasses),
-		errors.Is(err, eval.ErrNoValues), errors.Is(err, predict.ErrTrainedOn), errors.Is(err, run.ErrForeign):
+		errors.Is(err, eval.ErrNoValues), errors.Is(err, eval.ErrNoKinds), errors.Is(err, predict.ErrTrainedOn),
+		errors.Is(err, run.ErrForeign):
 		return exitBadInput
 	}
 	return exitFailed

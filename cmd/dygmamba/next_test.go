@@ -38,6 +38,11 @@ func TestTrainNext(t *testing.T) {
 	}
 }
 
+func TestTrainKindsWithoutKinds(t *testing.T) {
+	program(t, "train", "--data", trainedRun(t).data, "--task", "kind", "--device", "cpu").
+		want(t, exitBadInput, "fewer than two kinds; data import --kind")
+}
+
 // A time limit that leaves hardly any time to learn when sources act makes rates rough, but there are some.
 func TestTrainNextInNoTime(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "next")

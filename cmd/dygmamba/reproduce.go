@@ -51,7 +51,7 @@ func newReproduce(a *app) *cobra.Command {
 	flags.StringSliceVar(&datasets, "datasets", nil, "only these data sets (default: all of the paper's)")
 	flags.StringSliceVar(&chosen, "models", nil, "only these models (default: all of the paper's)")
 	flags.IntVar(&o.Seeds, "seeds", 1, "seeds of every training, from 0 on; the paper has 5")
-	flags.DurationVar(&o.Budget, "budget", 0,
+	durationVar(flags, &o.Budget, "budget", 0,
 		"end within this time, such as 20m or 2h, report included (default: when all is done)")
 	flags.StringVar(&o.Out, "out", "reproduction", "directory of runs, measurements and the report")
 	flags.StringSliceVar(&o.Earlier, "runs", nil,

@@ -105,7 +105,7 @@ func (s *serving) add(cmd *cobra.Command) {
 			"(default: all are kept)")
 	flags.StringVar(&s.ahead, "max-ahead", "", "`period` by which the time of an event may be ahead of the clock of "+
 		"this machine; later ones are refused (default: 1d for dates and Unix times, otherwise any; off: any)")
-	flags.DurationVar(&s.limits.Timeout, "timeout", serve.DefaultLimits.Timeout, "maximum time of a request")
+	durationVar(flags, &s.limits.Timeout, "timeout", serve.DefaultLimits.Timeout, "maximum time of a request")
 	flags.IntVar(&s.limits.Targets, "max-destinations", serve.DefaultLimits.Targets,
 		"maximum number of destinations that a ranking without candidates is over")
 	flags.StringVar(&s.config, "config", "", "`file` with lines NAME = VALUE for flags that are not given")
@@ -114,7 +114,7 @@ func (s *serving) add(cmd *cobra.Command) {
 	flags.BoolVar(&s.requests, "log-requests", false, "write a line for every request, not only for those that fail")
 	flags.StringVar(&s.listen.Health, "health-listen", "",
 		"`address` of another port with only /healthz, /readyz and /metrics, without tokens")
-	flags.DurationVar(&s.listen.Linger, "drain-wait", 0, "time in which requests are still answered after SIGTERM, "+
+	durationVar(flags, &s.listen.Linger, "drain-wait", 0, "time in which requests are still answered after SIGTERM, "+
 		"so that load balancers notice /readyz (default: 500ms while clients are connected)")
 	flags.Float64Var(&s.surprise.Bits, "surprise-bits", serve.DefaultBits,
 		"with a run of the task next: list events that carry at least this many bits as surprising")

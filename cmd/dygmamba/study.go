@@ -66,7 +66,7 @@ func newStudy(a *app) *cobra.Command {
 	flags.IntVar(&own.Trials, "trials", 0,
 		"with --sweep: number of random combinations to try for each model (default: all combinations)")
 	flags.IntVar(&o.Seeds, "seeds", 1, "seeds of every training, from 0 on")
-	flags.DurationVar(&o.Budget, "budget", 0,
+	durationVar(flags, &o.Budget, "budget", 0,
 		"end within this time, such as 20m or 2h, report included; every training gets the same share "+
 			"(default: when all is done)")
 	flags.IntVar(&o.Epochs, "epochs", 0,

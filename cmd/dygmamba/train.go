@@ -134,10 +134,10 @@ func (f *trainFlags) add(cmd *cobra.Command) {
 		"epochs that validation chose; for deployment (default: keep validation and test events apart)")
 	completeWith(cmd, "fit", run.FitAll)
 	flags.BoolVar(&o.Resume, "resume", false, "continue the run in --out, or start it if there is none")
-	flags.DurationVar(&o.MaxTime, "max-time", 0,
+	durationVar(flags, &o.MaxTime, "max-time", 0,
 		"end within this time, such as 10m, start-up and test included; uses parts of the events if all do not fit; "+
 			"--resume continues (default: no limit)")
-	flags.DurationVar(&o.SaveEvery, "save-every", 30*time.Second, "time between saves within an epoch")
+	durationVar(flags, &o.SaveEvery, "save-every", 30*time.Second, "time between saves within an epoch")
 	flags.StringVar(&f.limit, "memory-limit", "",
 		"do not start if training needs more memory than this, such as 8GB: data and indexes in main memory, and what "+
 			"the device takes (default: the free memory, within the limits of container and process)")

@@ -89,8 +89,8 @@ func newWorker(a *app) *cobra.Command {
 	flags.StringVar(&url, "queue", "", "`address` of a NATS server with JetStream, or several separated by commas")
 	dirVar(cmd, &w.Dir, "work-dir", "directory for runs while they are trained (default: one below the system's own "+
 		"for temporary files)")
-	flags.DurationVar(&w.Keep, "keep-every", 30*time.Second, "time between two copies of a run's state to the queue")
-	flags.DurationVar(&w.Idle, "idle", 0, "end after this time without an order (default: wait for ever)")
+	durationVar(flags, &w.Keep, "keep-every", 30*time.Second, "time between two copies of a run's state to the queue")
+	durationVar(flags, &w.Idle, "idle", 0, "end after this time without an order (default: wait for ever)")
 	addDataDir(cmd, &w.DataDir)
 	return cmd
 }
