@@ -65,7 +65,7 @@ func (c *Column) number(x float64, out []float32) {
 		}
 		return
 	}
-	out[0] = float32(min(max((x-c.Mean)/c.Deviation, -far), far))
+	out[0] = float32(min(max((x-c.Mean)/c.Deviation, -far), far)) + 0 // not −0, which no table keeps
 	if c.Kind != Date {
 		return
 	}

@@ -217,3 +217,12 @@ func TestKept(t *testing.T) {
 		}
 	}
 }
+
+// TestNoNegativeZero: a number just below the mean is 0, as it is when it was written and read again.
+func TestNoNegativeZero(t *testing.T) {
+	c := Column{Kind: Number, Mean: 1.5e-207, Deviation: 1}
+	out := make([]float32, c.Width())
+	if c.Encode([]byte("-5e-216"), out); math.Signbit(float64(out[0])) {
+		t.Errorf("the encoded number is %v, want 0", out[0])
+	}
+}
