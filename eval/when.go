@@ -72,9 +72,10 @@ func (p *Protocol) When(ctx context.Context, net *model.Net, rates *rate.Model, 
 	if clock.Day > 0 {
 		w.Hours, w.Weekdays = tally.Hours[:], tally.Weekdays[:]
 	}
-	for k, length := range clock.Lengths() {
+	lengths := clock.Lengths()
+	for k, length := range lengths {
 		x := p.newWindowed(Test, net, ask)
-		x.until = partOf(until, len(clock.Lengths())-k)
+		x.until = partOf(until, len(lengths)-k)
 		asked, err := p.askWindows(ctx, Test, net, x, length, cmp.Or(draws, p.windowSample(Test)))
 		if err != nil {
 			return nil, err
@@ -117,9 +118,10 @@ func (p *Protocol) ValidateWhen(ctx context.Context, net *model.Net, rates *rate
 	if err != nil {
 		return nil, err
 	}
-	for k, length := range clock.Lengths() {
+	lengths := clock.Lengths()
+	for k, length := range lengths {
 		x := p.newWindowed(Val, net, ask)
-		x.lively, x.until = true, partOf(until, len(clock.Lengths())-k)
+		x.lively, x.until = true, partOf(until, len(lengths)-k)
 		draws := windowsFitted
 		if net.Shortlist() > 0 { // which takes longer to ask
 			draws = windowSample
