@@ -100,13 +100,13 @@ func TestSnapshotElsewhere(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(filepath.Dir(file), baseFile)); err != nil { // it would say so first
-		t.Fatal(err)
-	}
 	for part, change := range map[string]func(o *Options){
 		"another data set":       func(o *Options) { o.Set, o.Log = w.whole.First(40), log },
 		"do not belong together": func(o *Options) { o.Log = eventlog.NewMemory() },
 	} {
+		if err := os.RemoveAll(filepath.Join(filepath.Dir(file), baseFile)); err != nil { // it would say so first
+			t.Fatal(err)
+		}
 		_, err := w.open(func(o *Options) { o.Snapshots = Snapshots{File: file}; change(o) })
 		if err == nil || !strings.Contains(err.Error(), part) || !strings.Contains(err.Error(), file) {
 			t.Errorf("%v, want %q", err, part)
