@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -48,8 +49,10 @@ var rankModels = map[string][]string{
 	"tgn":        {"time_feat_dim=8", "num_neighbors=3"},
 }
 
+// rankArgs trains on the CPU, or on the device that DYGMAMBA_TEST_DEVICE names, which ranks then share.
 func rankArgs(data, model, out string, more ...string) []string {
-	args := []string{"train", "--data", data, "--model", model, "--out", out, "--device", "cpu", "-q", "--resume"}
+	device := cmp.Or(os.Getenv("DYGMAMBA_TEST_DEVICE"), "cpu")
+	args := []string{"train", "--data", data, "--model", model, "--out", out, "--device", device, "-q", "--resume"}
 	for _, s := range append([]string{"node_feat_dim=8", "edge_feat_dim=8", "num_epochs=1"}, rankModels[model]...) {
 		args = append(args, "--set", s)
 	}
@@ -257,7 +260,7 @@ func TestRanksFlag(t *testing.T) {
 	t.Setenv("WORLD_SIZE", "1")
 	t.Setenv("MASTER_ADDR", "localhost")
 	t.Setenv("MASTER_PORT", "1")
-	if r := program(t, rankArgs("x", "graphmixer", out)...); r.code == 0 || !strings.Contains(r.err, "use mpirun") {
+	if r := program(t, rankArgs("x", "graphmixer", out, "--device", "cpu")...); r.code == 0 || !strings.Contains(r.err, "use mpirun") {
 		t.Errorf("torchrun's variables on a CPU: %d, %s", r.code, r.err)
 	}
 }
