@@ -40,8 +40,9 @@ hammer: ## send the server 24 million malformed requests and files
 hawkes: ## learn a process whose rates and probabilities are known, from many events
 	DYGMAMBA_HAWKES=1 go test -count=1 -v -timeout 1h -run Hawkes .
 
-gpu: ## the device and model tests on an NVIDIA GPU, by hand: CI has none
+gpu: ## the tests of devices, models and ranks on an NVIDIA GPU, by hand: CI has none
 	DYGMAMBA_TEST_DEVICE=cuda go test -count=1 ./device/cuda ./models ./models/internal/dygmamba ./models/internal/walkmamba ./model/modeltest
+	DYGMAMBA_TEST_DEVICE=cuda go test -count=1 -run 'NCCL$$|MPIRanks$$' ./internal/collective ./cmd/dygmamba
 
 check: ## everything CI runs: format, vet, staticcheck, tests, race detector, cross-builds
 	bash .ci/run
