@@ -260,7 +260,8 @@ func TestRanksFlag(t *testing.T) {
 	t.Setenv("WORLD_SIZE", "1")
 	t.Setenv("MASTER_ADDR", "localhost")
 	t.Setenv("MASTER_PORT", "1")
-	if r := program(t, rankArgs("x", "graphmixer", out, "--device", "cpu")...); r.code == 0 || !strings.Contains(r.err, "use mpirun") {
+	r := program(t, rankArgs("x", "graphmixer", out, "--device", "cpu")...)
+	if r.code == 0 || !strings.Contains(r.err, "use mpirun") {
 		t.Errorf("torchrun's variables on a CPU: %d, %s", r.code, r.err)
 	}
 }
