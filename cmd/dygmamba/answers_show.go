@@ -85,11 +85,11 @@ func (d *answersDoc) writeValues(w io.Writer, s term.Style) error {
 	t := term.NewTable(term.Left(""), term.Right("MAE"), term.Right("RMSE"))
 	for _, r := range d.rows {
 		if r.RMSE != nil {
-			t.Mark(r.name, plainNumber(*r.MAE), plainNumber(*r.RMSE))
+			t.Mark(r.name, term.Number(*r.MAE), term.Number(*r.RMSE))
 		}
 	}
 	for _, r := range d.rows[0].Rules {
-		t.Row("rule "+r.Rule, plainNumber(*r.MAE), plainNumber(*r.RMSE))
+		t.Row("rule "+r.Rule, term.Number(*r.MAE), term.Number(*r.RMSE))
 	}
 	if err := t.Write(w, s); err != nil {
 		return err

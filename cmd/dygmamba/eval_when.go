@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"math"
-	"time"
 
 	"github.com/dygmamba/dygmamba/internal/term"
 )
@@ -19,7 +17,7 @@ func (r *nextResultDoc) writeWhen(w io.Writer, s term.Style) error {
 		term.Right("calibration error %"), term.Right("Brier score"), term.Right("of the base rate"))
 	days := r.Hours != nil
 	for _, x := range r.Windows {
-		t.Row(windowName(x.Window, days), fmt.Sprintf("%.1f", x.Expected), fmt.Sprintf("%.0f", x.Observed),
+		t.Row(x.Length(days), fmt.Sprintf("%.1f", x.Expected), fmt.Sprintf("%.0f", x.Observed),
 			term.Percent(x.ECE), fmt.Sprintf("%.5f", x.Brier), fmt.Sprintf("%.5f", x.Base))
 	}
 	if err := t.Write(w, s); err != nil {
@@ -50,30 +48,11 @@ func (r *nextResultDoc) addHours(f *term.Facts) {
 		return
 	}
 	var expected, observed []float64
-	off := 0
 	for _, h := range r.Hours {
 		expected, observed = append(expected, h.Expected), append(observed, h.Observed)
-		if math.Abs(h.Expected-h.Observed) > max(0.05*h.Observed, 2*math.Sqrt(h.Expected)) {
-			off++
-		}
 	}
 	f.Add("hour of day", term.Spark(expected)+"  expected")
 	f.Add("", term.Spark(observed)+"  observed")
-	f.Add("", fmt.Sprintf("%d of 24 hours differ by more than 5 %% and two standard deviations", off))
-}
-
-// windowName is the length of a window in words.
-func windowName(length float64, seconds bool) string {
-	if !seconds {
-		return plainNumber(length)
-	}
-	switch length {
-	case 3600:
-		return "an hour"
-	case 86400:
-		return "a day"
-	case 7 * 86400:
-		return "a week"
-	}
-	return term.Duration(time.Duration(length * float64(time.Second)))
+	f.Add("", fmt.Sprintf("%d of 24 hours differ by more than 5 %% and two standard deviations",
+		r.HoursOff()))
 }

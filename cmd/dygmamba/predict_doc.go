@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -235,7 +234,7 @@ func (p *prediction) addGaps(f *term.Facts, gaps []float32) {
 		if second := p.set.Clock().Second(); second > 0 {
 			known = append(known, term.Duration(seconds(float64(g)/second)))
 		} else {
-			known = append(known, plainNumber(float64(g)))
+			known = append(known, term.Number(float64(g)))
 		}
 	}
 	end := len(known) - 1
@@ -306,21 +305,12 @@ func eventNames(events []predict.PastEvent) string {
 	return strings.Join(names, ", ")
 }
 
-// plainNumber is a time or a span in a unit that only the data know: large ones with two digits behind the point at
-// most, small ones with six in all.
-func plainNumber(x float64) string {
-	if size := math.Abs(x); size >= 1000 && size < 1e15 {
-		return strconv.FormatFloat(math.Round(100*x)/100, 'f', -1, 64)
-	}
-	return strconv.FormatFloat(x, 'g', 6, 64)
-}
-
 // at is a time, as exactly as people want to know.
 func (p *prediction) at(t event.Time) string {
 	if c := p.set.Clock(); c.Known() {
 		return c.Show(t)
 	}
-	return plainNumber(t)
+	return term.Number(t)
 }
 
 // when is the time of events, or from when to when.

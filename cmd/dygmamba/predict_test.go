@@ -19,6 +19,7 @@ import (
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/internal/golden"
+	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/predict"
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
@@ -504,7 +505,7 @@ func TestPlainNumber(t *testing.T) {
 		0: "0", 16736182: "16736182", 1700000000.128: "1700000000.13", 0.0123456789: "0.0123457", 55.599998: "55.6",
 		-1234.5: "-1234.5", 1e20: "1e+20",
 	} {
-		if got := plainNumber(x); got != want {
+		if got := term.Number(x); got != want {
 			t.Errorf("%v is shown as %s, want %s", x, got, want)
 		}
 	}

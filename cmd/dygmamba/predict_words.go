@@ -39,7 +39,7 @@ func (p *prediction) writeWords(w io.Writer, s term.Style) error {
 	by := fmt.Sprintf("by %s on %s", p.doc.Model, p.doc.Data)
 	if t := p.model.Target(); t != nil {
 		_, err := fmt.Fprintf(w, "%s and %s at %s: %s %s  %s\n", s.Strong(q.U), s.Strong(q.I), q.TS, t.Column,
-			s.Strong(plainNumber(*a.Value)), s.Dim(by))
+			s.Strong(term.Number(*a.Value)), s.Dim(by))
 		return err
 	}
 	fmt.Fprintf(w, "%s at %s: %s  %s\n\n", s.Strong(q.U), q.TS, s.Strong(a.Class), s.Dim(by))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/internal/report"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/predict"
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
@@ -87,10 +89,18 @@ func (a *app) report(ctx context.Context, o report.Options, from loadFlags, out 
 		return err
 	}
 	o.Set = opened.set
-	if o.Predictor, err = opened.predictor(); err != nil {
+	o.Predictor, err = opened.predictor()
+	switch {
+	case errors.Is(err, predict.ErrNext):
+		if o.Chooser, err = predict.LoadChooser(opened.files[0], opened.load); err != nil {
+			return loadError(err)
+		}
+		defer o.Chooser.Close()
+	case err != nil:
 		return err
+	default:
+		defer o.Predictor.Close()
 	}
-	defer o.Predictor.Close()
 	progress := a.console.Progress("report", "events")
 	defer progress.Done()
 	o.OnBatch = func(what string, done, total int) { progress.Set(int64(done), int64(total), what) }
@@ -108,10 +118,13 @@ func (a *app) report(ctx context.Context, o report.Options, from loadFlags, out 
 	r.Page = out
 	return a.emit(r, func(w io.Writer, s term.Style) error {
 		var f term.Facts
-		m := r.Measured
 		f.Add("run", fmt.Sprintf("%s, %s on %s, seed %d", r.Run, r.Model, r.Data.Name, r.Seed))
-		f.Add("test", fmt.Sprintf("AP %s, AUC %s, calibration error %s", term.Percent(m.AP), term.Percent(m.AUC),
-			term.Percent(r.Reliability.ECE)))
+		if n := r.Next; n != nil {
+			f.Add("test", fmt.Sprintf("%.3f bits per event, MRR %s %%", n.WhoBits, term.Percent(*n.MRR)))
+		} else {
+			f.Add("test", fmt.Sprintf("AP %s, AUC %s, calibration error %s", term.Percent(r.Measured.AP),
+				term.Percent(r.Measured.AUC), term.Percent(r.Reliability.ECE)))
+		}
 		f.Add("page", s.Strong(out))
 		f.Add("took", term.Duration(time.Duration(r.Seconds*float64(time.Second))))
 		return f.Write(w, s)

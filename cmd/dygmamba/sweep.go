@@ -261,7 +261,7 @@ func (d *sweepDoc) measures() []sweepMeasure {
 		return []sweepMeasure{{d.Measure, "bits", func(x float64) string { return fmt.Sprintf("%.3f", x) }}}
 	}
 	if d.Measure == run.SweepError {
-		return []sweepMeasure{{d.Measure, "RMSE", plainNumber}}
+		return []sweepMeasure{{d.Measure, "RMSE", term.Number}}
 	}
 	return []sweepMeasure{{"ap", "AP", term.Percent}, {"auc", "AUC", term.Percent}}
 }

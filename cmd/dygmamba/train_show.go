@@ -100,7 +100,7 @@ func (w *watcher) epoch(seed uint64, e run.Epoch) {
 	}{{"val", e.Val}, {"time", e.Others[protocol.TimeNegatives]}, {"new", e.NewVal}, {"test", e.Test},
 		{"new test", e.NewTest}} {
 		if part.m != nil && w.values {
-			line += fmt.Sprintf("  %s MAE %s RMSE %s", part.name, plainNumber(part.m.MAE), plainNumber(part.m.RMSE))
+			line += fmt.Sprintf("  %s MAE %s RMSE %s", part.name, term.Number(part.m.MAE), term.Number(part.m.RMSE))
 		} else if part.m != nil && part.m.Accuracy != nil {
 			line += fmt.Sprintf("  %s AUC %s accuracy %s", part.name, term.Percent(part.m.AUC),
 				term.Percent(*part.m.Accuracy))
@@ -225,7 +225,7 @@ func chosenBy(r run.Result) string {
 	case r.ChosenBy == "" || r.Val == nil:
 		return ""
 	case r.Task == protocol.Regression:
-		return fmt.Sprintf(" by validation %s %s", r.ChosenBy, plainNumber(r.Val.RMSE))
+		return fmt.Sprintf(" by validation %s %s", r.ChosenBy, term.Number(r.Val.RMSE))
 	case r.Task == protocol.NodeClassification:
 		return fmt.Sprintf(" by validation %s %s", r.ChosenBy, term.Percent(r.Val.AUC))
 	}

@@ -28,6 +28,7 @@ type Options struct {
 	Dir       string             // of one seed's run
 	Set       *dataset.Set       // that it was trained on
 	Predictor *predict.Predictor // its model, loaded from Dir with Set
+	Chooser   *predict.Chooser   // the same for a model of the task next, in place of Predictor
 
 	Seeds     []string           // directories of all seeds of the training, for the table of results; nil: Dir alone
 	Scenario  protocol.Scenario  // which test is looked at closely; "" is transductive
@@ -68,6 +69,7 @@ type Report struct {
 	Seen        []Group                 `json:"seen"`
 	Baseline    *Baseline               `json:"baseline,omitempty"`
 	Cases       []Case                  `json:"cases"`
+	Next        *NextTest               `json:"next,omitempty"` // of a run of the task next, in place of the above
 
 	Parameters int               `json:"parameters"`
 	Device     string            `json:"device,omitempty"` // that it was trained on
@@ -93,6 +95,7 @@ type Seed struct {
 	Epochs    int            `json:"epochs"`
 	Mark      string         `json:"mark,omitempty"` // that it is not finished, or was cut short
 	Results   []run.Measured `json:"results"`        // of one that is not finished none
+	Next      *eval.Next     `json:"next,omitempty"` // of the task next
 }
 
 // seedsIn are those of directories.
@@ -110,7 +113,8 @@ func seedsIn(dirs []string) ([]Seed, error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		list = append(list, Seed{record.Config.Seed, result.BestEpoch, result.Epochs, run.Mark(dir), result.Results})
+		list = append(list, Seed{record.Config.Seed, result.BestEpoch, result.Epochs, run.Mark(dir), result.Results,
+			result.Next})
 	}
 	return list, nil
 }
@@ -124,6 +128,9 @@ func (r *Report) OfEvents() bool { return r.Task.OfEvents() }
 // InWords says whether the run tells classes with names, or values: its page has results and rules alone.
 func (r *Report) InWords() bool { return r.Measured.Classes != nil || r.Measured.RMSE != nil }
 
+// OfAnswers says whether the page looks at single answers to questions about links or labels.
+func (r *Report) OfAnswers() bool { return !r.InWords() && r.Next == nil }
+
 // Make looks at a run.
 func Make(ctx context.Context, o Options) (*Report, error) {
 	began := time.Now()
@@ -132,11 +139,21 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	r := &Report{Run: o.Dir, dates: o.Set.Clock().Unit == dataset.TimeUnits[0]}
+	if o.Chooser != nil {
+		o.Predictor = o.Chooser.Base()
+	}
 	if err := r.recall(record, o.Predictor, o.Set); err != nil {
 		return nil, err
 	}
 	if r.Seeds, err = seedsIn(o.Seeds); err != nil {
 		return nil, err
+	}
+	if o.Chooser != nil {
+		if err := r.takeNext(ctx, o, record); err != nil {
+			return nil, err
+		}
+		r.Seconds = time.Since(began).Seconds()
+		return r, nil
 	}
 	r.Scenario, r.Negatives = cmp.Or(o.Scenario, protocol.Transductive), cmp.Or(o.Negatives, protocol.RandomNegatives)
 	if r.Task.OfEvents() {
