@@ -95,9 +95,8 @@ func Ask(
 	if err != nil {
 		return Compared{}, err
 	}
-	if found, want := load.Set.Hash(), record.Config.Hashes.Data; found != want {
-		return Compared{}, &run.Error{File: dir, Err: fmt.Errorf(
-			"it was trained on other data: their hash is %.12s…, that of %s is %.12s…", want, load.Set.Name, found)}
+	if err := sameData(record, dir, load); err != nil {
+		return Compared{}, err
 	}
 	c := Compared{Run: dir, Model: record.Config.Model, Seed: record.Config.Seed}
 	o := dygmamba.EvaluateOptions{LoadOptions: load, Scenarios: []protocol.Scenario{scenario},
@@ -127,6 +126,15 @@ func Ask(
 		}
 	}
 	return c, err
+}
+
+// sameData is an error if a run was trained on other data.
+func sameData(record run.Run, dir string, load predict.Options) error {
+	if found, want := load.Set.Hash(), record.Config.Hashes.Data; found != want {
+		return &run.Error{File: dir, Err: fmt.Errorf(
+			"it was trained on other data: their hash is %.12s…, that of %s is %.12s…", want, load.Set.Name, found)}
+	}
+	return nil
 }
 
 // Against compares two runs that were asked the same, batch by batch.

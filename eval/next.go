@@ -57,6 +57,7 @@ type NextOptions struct {
 	Until   time.Time             // when to stop asking, after leastAsked events; zero: never
 	Windows int                   // random times at which windows are asked about; 0: a few
 	OnEvent func(done, total int) // progress; may be nil
+	OnBits  func(bits float64)    // told of every event in turn; may be nil
 }
 
 // Next measures a net on the test events.
@@ -68,7 +69,11 @@ func (p *Protocol) Next(ctx context.Context, net *model.Net, o NextOptions) (Nex
 		if err != nil {
 			return err
 		}
-		sums.add(s.Bits(dst), w.Met(dst))
+		bits := s.Bits(dst)
+		sums.add(bits, w.Met(dst))
+		if o.OnBits != nil {
+			o.OnBits(bits)
+		}
 		place := placeOf(s.Of(dst), s)
 		mrr += 1 / place
 		if place <= 10 {

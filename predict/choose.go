@@ -221,12 +221,17 @@ func (c *Chooser) Protocol() (*eval.Protocol, error) {
 	return eval.Open(c.p.options.Set, o)
 }
 
-// Evaluate measures the model under the protocol.
-func (c *Chooser) Evaluate(ctx context.Context, p *eval.Protocol, o eval.NextOptions) (eval.Next, error) {
+// EvaluateWho measures who the model thinks is next, under the protocol.
+func (c *Chooser) EvaluateWho(ctx context.Context, p *eval.Protocol, o eval.NextOptions) (eval.Next, error) {
 	if err := c.warm(ctx, p); err != nil {
 		return eval.Next{}, err
 	}
-	r, err := p.Next(ctx, c.net, o)
+	return p.Next(ctx, c.net, o)
+}
+
+// Evaluate measures who and, of a model that knows rates, when.
+func (c *Chooser) Evaluate(ctx context.Context, p *eval.Protocol, o eval.NextOptions) (eval.Next, error) {
+	r, err := c.EvaluateWho(ctx, p, o)
 	if c.when != nil && err == nil {
 		r.When, err = p.When(ctx, c.net, c.when.Model, o.Windows, time.Time{})
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/audit"
 	"github.com/dygmamba/dygmamba/internal/study"
+	"github.com/dygmamba/dygmamba/predict"
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
@@ -36,11 +37,10 @@ func newCompare(a *app) *cobra.Command {
 			if err != nil {
 				return err // before measuring, which may take long
 			}
-			doc, err := a.compare(cmd.Context(), args, scenario, negatives, from)
+			doc, shown, err := a.compare(cmd.Context(), args, scenario, negatives, from)
 			if err != nil {
 				return err
 			}
-			shown := study.Compare(doc)
 			if err := write(study.Document{Title: "Runs side by side", Parts: []study.Shown{shown}}); err != nil {
 				return err
 			}
@@ -56,18 +56,57 @@ func newCompare(a *app) *cobra.Command {
 	return cmd
 }
 
+// compare measures runs of links by AP, and runs of the task next by bits.
 func (a *app) compare(
 	ctx context.Context, paths []string, scenario protocol.Scenario, negatives protocol.Negatives, from loadFlags,
-) (doc audit.Comparison, err error) {
-	doc.Scenario, doc.Negatives = scenario, negatives
-	var seeds [][]string // the directories of each run
+) (doc any, shown study.Shown, err error) {
+	seeds, err := seedDirs(paths)
+	if err != nil {
+		return nil, shown, err
+	}
+	o, err := a.openRun(ctx, from, filepath.Join(seeds[0][0], run.CheckpointFile))
+	if err != nil {
+		return nil, shown, err
+	}
+	defer o.close()
+	next, err := ofNext(paths, seeds)
+	if err != nil {
+		return nil, shown, err
+	}
+	if next {
+		c, err := audit.CompareNext(ctx, paths, seeds, o.load)
+		return c, study.CompareNext(c), loadError(err)
+	}
+	c, err := compareLinks(ctx, paths, seeds, audit.Comparison{Scenario: scenario, Negatives: negatives}, o.load)
+	return c, study.Compare(c), err
+}
+
+// ofNext says whether the runs are of the task next: all of them, or none.
+func ofNext(paths []string, seeds [][]string) (next bool, err error) {
+	for i, dirs := range seeds {
+		record, err := run.Open(dirs[0])
+		if err != nil {
+			return false, err
+		}
+		is := record.Task() == protocol.Next
+		if i > 0 && is != next {
+			return false, usagef("%s and %s learned different tasks: compare runs of links with each other, and runs of "+
+				"the task next with each other", paths[0], paths[i])
+		}
+		next = is
+	}
+	return next, nil
+}
+
+// seedDirs are the directories of each run's seeds.
+func seedDirs(paths []string) (seeds [][]string, err error) {
 	for _, path := range paths {
 		files, err := run.Checkpoints(path)
 		if err == nil {
 			err = run.CheckSameTraining(files)
 		}
 		if err != nil {
-			return doc, err
+			return nil, err
 		}
 		var dirs []string
 		for _, file := range files {
@@ -75,15 +114,15 @@ func (a *app) compare(
 		}
 		seeds = append(seeds, dirs)
 	}
-	o, err := a.openRun(ctx, from, filepath.Join(seeds[0][0], run.CheckpointFile))
-	if err != nil {
-		return doc, err
-	}
-	defer o.close()
+	return seeds, nil
+}
+
+func compareLinks(ctx context.Context, paths []string, seeds [][]string, doc audit.Comparison, load predict.Options,
+) (audit.Comparison, error) {
 	for i, dirs := range seeds {
 		var asked []audit.Compared
 		for _, dir := range dirs {
-			c, err := audit.Ask(ctx, dir, scenario, negatives, o.load)
+			c, err := audit.Ask(ctx, dir, doc.Scenario, doc.Negatives, load)
 			if errors.Is(err, audit.ErrTask) {
 				return doc, usagef("%v", err)
 			}

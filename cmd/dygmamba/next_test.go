@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dygmamba/dygmamba/audit"
 )
 
 // trainedNext trains a model of the task next for a moment, once, and returns its directory.
@@ -36,6 +38,31 @@ func TestTrainNext(t *testing.T) {
 		program(t, append([]string{"train", "--data", data, "--device", "cpu"}, strings.Fields(args)...)...).
 			want(t, exitUsage, want)
 	}
+}
+
+// A run of the task next has a page, and can be compared with others of its task.
+func TestReportAndCompareNext(t *testing.T) {
+	out, data := trainedNext(t), trainedRun(t).data
+	page := filepath.Join(t.TempDir(), "next.html")
+	program(t, "report", out, "--data", data, "--device", "cpu", "--out", page).want(t, exitDone).
+		shows(t, "bits per event", page)
+	if text := string(content(t, page)); !strings.Contains(text, "Who is the next destination?") {
+		t.Errorf("the page does not say who is next:\n%.400s", text)
+	}
+	other := filepath.Join(t.TempDir(), "other")
+	program(t, "train", "--task", "next", "--data", data, "--out", other, "--device", "cpu", "--seed", "3",
+		"--set", "num_epochs=1", "--set", "rate_trees=0").want(t, exitDone)
+	args := []string{"compare", out, other, "--data", data, "--device", "cpu"}
+	program(t, args...).want(t, exitDone).shows(t, "bits", "first meetings", "difference", "better in")
+	doc := decode[audit.NextComparison](t, program(t, append(args, "--json")...).want(t, exitDone))
+	if len(doc.Runs) != 2 || len(doc.Differences) != 1 || len(doc.Runs[0].Blocks) == 0 || doc.Runs[1].Seeds[0].Seed != 3 {
+		t.Fatalf("document %+v", doc)
+	}
+	if d, want := doc.Differences[0].Bits, doc.Runs[1].Bits-doc.Runs[0].Bits; math.Abs(d-want) > 0.2 || d*want < 0 {
+		t.Errorf("blocks differ by %v bits, the runs by %v", d, want)
+	}
+	program(t, "compare", out, trainedRun(t).run, "--data", data, "--device", "cpu").
+		want(t, exitUsage, "learned different tasks")
 }
 
 func TestTrainKindsWithoutKinds(t *testing.T) {

@@ -33,10 +33,15 @@ func places(n int, value func(i int) (float64, bool)) []int {
 }
 
 // rank marks the best of a column and the second, of those that are compared with others.
-func (t *Table) rank(column int) {
+func (t *Table) rank(column int) { t.rankBy(column, 1) }
+
+// rankLow does so where less is better.
+func (t *Table) rankLow(column int) { t.rankBy(column, -1) }
+
+func (t *Table) rankBy(column int, sign float64) {
 	for i, place := range places(len(t.Rows), func(i int) (float64, bool) {
 		if c := t.Rows[i][column]; c.Value != nil && !strings.ContainsAny(c.Marks, unequal) {
-			return *c.Value, true
+			return sign * *c.Value, true
 		}
 		return 0, false
 	}) {
