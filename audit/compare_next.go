@@ -120,8 +120,8 @@ func (r *NextCompared) ask(ctx context.Context, c *NextComparison, dir string, n
 		r.Blocks = make([]float64, blocks)
 	}
 	if len(r.Blocks) != blocks {
-		return fmt.Errorf("%s was asked about %d blocks of events and other seeds about %d: they have other splits", dir,
-			blocks, len(r.Blocks))
+		return fmt.Errorf("%s was asked about %d blocks of events and other seeds about %d: they have other splits",
+			dir, blocks, len(r.Blocks))
 	}
 	for k := range r.Blocks {
 		part := bits[k*blockEvents : min((k+1)*blockEvents, len(bits))]

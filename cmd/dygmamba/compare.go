@@ -90,8 +90,8 @@ func ofNext(paths []string, seeds [][]string) (next bool, err error) {
 		}
 		is := record.Task() == protocol.Next
 		if i > 0 && is != next {
-			return false, usagef("%s and %s learned different tasks: compare runs of links with each other, and runs of "+
-				"the task next with each other", paths[0], paths[i])
+			return false, usagef("%s and %s learned different tasks: compare runs of links with each other, and runs "+
+				"of the task next with each other", paths[0], paths[i])
 		}
 		next = is
 	}

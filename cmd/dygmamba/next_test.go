@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/audit"
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/protocol"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // trainedNext trains a model of the task next for a moment, once, and returns its directory.
@@ -40,6 +43,39 @@ func TestTrainNext(t *testing.T) {
 	}
 }
 
+// Who names neither model, task nor settings learns the task next on imported data, and links on others.
+func TestTrainByData(t *testing.T) {
+	set, err := dataset.Periodic(dataset.PeriodicOptions{Events: 600, Seed: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "visits.dgm")
+	if err := dataset.Save(file, set); err != nil {
+		t.Fatal(err)
+	}
+	set.Sampling = protocol.Reference
+	published := filepath.Join(t.TempDir(), "published.dgm")
+	if err := dataset.Save(published, set); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ args, model string }{
+		{file, "countnet"}, {file + " --runs 2", "countnet"}, {file + " --task link", "dygmamba"},
+		{file + " --preset quick", "dygmamba"}, {file + " --set num_epochs=1", "dygmamba"},
+		{file + " --order strict --model tgn", "tgn"}, {published, "dygmamba"},
+	} {
+		out := filepath.Join(t.TempDir(), "run")
+		args := append([]string{"train", "--device", "cpu", "--max-time", "3s", "--out", out, "--data"},
+			strings.Fields(tt.args)...)
+		r := program(t, append(args, "--json")...).want(t, exitDone)
+		if sum := decode[run.Summary](t, r); sum.Model != tt.model {
+			t.Errorf("train --data %s learned %s, want %s", tt.args, sum.Model, tt.model)
+		}
+		if told := strings.Contains(r.err, "the default for imported data"); told != (tt.model == "countnet") {
+			t.Errorf("train --data %s said:\n%s", tt.args, r.err)
+		}
+	}
+}
+
 // A run of the task next has a page, and can be compared with others of its task.
 func TestReportAndCompareNext(t *testing.T) {
 	out, data := trainedNext(t), trainedRun(t).data
@@ -55,7 +91,8 @@ func TestReportAndCompareNext(t *testing.T) {
 	args := []string{"compare", out, other, "--data", data, "--device", "cpu"}
 	program(t, args...).want(t, exitDone).shows(t, "bits", "first meetings", "difference", "better in")
 	doc := decode[audit.NextComparison](t, program(t, append(args, "--json")...).want(t, exitDone))
-	if len(doc.Runs) != 2 || len(doc.Differences) != 1 || len(doc.Runs[0].Blocks) == 0 || doc.Runs[1].Seeds[0].Seed != 3 {
+	if len(doc.Runs) != 2 || len(doc.Differences) != 1 || len(doc.Runs[0].Blocks) == 0 ||
+		doc.Runs[1].Seeds[0].Seed != 3 {
 		t.Fatalf("document %+v", doc)
 	}
 	if d, want := doc.Differences[0].Bits, doc.Runs[1].Bits-doc.Runs[0].Bits; math.Abs(d-want) > 0.2 || d*want < 0 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -82,6 +83,7 @@ func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, a *app) (err
 		return err
 	}
 	defer o.Set.Close()
+	f.chooseByData(cmd.Flags().Changed, a)
 	if o.Device, err = f.where.open(a); err != nil {
 		return err
 	}
@@ -197,6 +199,23 @@ func (f *trainFlags) chooseTask(given func(flag string) bool) (err error) {
 	}
 	o.Task = cmp.Or(asked, protocol.LinkPrediction)
 	return nil
+}
+
+// linkFlags say what is learned, or are about links alone: who uses one of them trains the default model on links.
+var linkFlags = []string{"model", "task", "preset", "set", "sweep", "order", "negatives", "backbone", "select-by-ap",
+	"fit", "from", "config", "resume", "ranks"}
+
+// chooseByData learns the task next on imported data, where the command line leaves open what is learned: its answers
+// are probabilities that sum to 1, and it is the better model of links too after a few minutes on two cores
+// (docs/MODELS.md).
+func (f *trainFlags) chooseByData(given func(flag string) bool, a *app) {
+	if slices.ContainsFunc(linkFlags, given) || !model.DataOf(f.options.Set).Imported ||
+		f.options.Ranks != nil {
+		return
+	}
+	f.options.Task, f.what.name = protocol.Next, dygmamba.ModelFor(protocol.Next)
+	a.log().Info(fmt.Sprintf("learning who is next, and when, with %s: the default for imported data; "+
+		"to learn links: --task %s", f.what.name, protocol.LinkPrediction))
 }
 
 // check looks at the flags alone, before anything is read, and puts them into the options.

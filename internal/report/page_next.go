@@ -15,8 +15,8 @@ import (
 func (v view) NextNumbers() (list page.Numbers) {
 	n := v.Next
 	add := func(value, exact float64, name string, tone page.Tone) {
-		list = append(list, page.Number{Value: fmt.Sprintf("%.2f", value), Exact: strconv.FormatFloat(exact, 'g', -1, 64),
-			Name: name, Tone: tone})
+		list = append(list, page.Number{Value: fmt.Sprintf("%.2f", value),
+			Exact: strconv.FormatFloat(exact, 'g', -1, 64), Name: name, Tone: tone})
 	}
 	add(n.WhoBits, n.WhoBits, fmt.Sprintf("bits per event for the destination: as hard as a choice among %s equally "+
 		"likely ones", choices(n.WhoBits)), page.First)
@@ -76,7 +76,8 @@ func (v view) NextResults() page.Table {
 	n := v.Next
 	t := page.Table{Head: []string{"", "all", "returning pairs", "first meetings", "MRR %", "among the best 10 %"}}
 	row := func(name string, all, returning, first float64, more ...string) {
-		cells := []string{name, bitsOrDash(all, 1), bitsOrDash(returning, 1-n.Share), bitsOrDash(first, n.Share), "–", "–"}
+		cells := []string{name, bitsOrDash(all, 1), bitsOrDash(returning, 1-n.Share), bitsOrDash(first, n.Share),
+			"–", "–"}
 		copy(cells[4:], more)
 		t.Rows = append(t.Rows, cells)
 	}
@@ -163,8 +164,8 @@ func (v view) NextWindows() page.Table {
 	t := page.Table{Head: []string{"within", "events expected", "observed", "calibration error %", "Brier score",
 		"of the base rate"}}
 	for _, w := range v.Next.Windows {
-		t.Rows = append(t.Rows, []string{w.Length(v.Next.Hours != nil), fmt.Sprintf("%.1f", w.Expected), fmt.Sprintf("%.0f", w.Observed),
-			term.Percent(w.ECE), fmt.Sprintf("%.5f", w.Brier), fmt.Sprintf("%.5f", w.Base)})
+		t.Rows = append(t.Rows, []string{w.Length(v.Next.Hours != nil), fmt.Sprintf("%.1f", w.Expected),
+			fmt.Sprintf("%.0f", w.Observed), term.Percent(w.ECE), fmt.Sprintf("%.5f", w.Brier), fmt.Sprintf("%.5f", w.Base)})
 	}
 	return t
 }

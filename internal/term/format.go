@@ -162,8 +162,8 @@ func sparkUpTo(values []float64, top float64) string {
 	return b.String()
 }
 
-// Number is a number whose unit only the data know: a large one has at most two digits behind the point, a small one six
-// digits in all.
+// Number is a number whose unit only the data know: a large one has at most two digits behind the point, a small one
+// six digits in all.
 func Number(x float64) string {
 	if size := math.Abs(x); size >= 1000 && size < 1e15 {
 		return strconv.FormatFloat(math.Round(100*x)/100, 'f', -1, 64)
