@@ -165,7 +165,8 @@ func (v view) NextWindows() page.Table {
 		"of the base rate"}}
 	for _, w := range v.Next.Windows {
 		t.Rows = append(t.Rows, []string{w.Length(v.Next.Hours != nil), fmt.Sprintf("%.1f", w.Expected),
-			fmt.Sprintf("%.0f", w.Observed), term.Percent(w.ECE), fmt.Sprintf("%.5f", w.Brier), fmt.Sprintf("%.5f", w.Base)})
+			fmt.Sprintf("%.0f", w.Observed), term.Percent(w.ECE),
+			fmt.Sprintf("%.5f", w.Brier), fmt.Sprintf("%.5f", w.Base)})
 	}
 	return t
 }
