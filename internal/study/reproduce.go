@@ -77,7 +77,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	report, err := r.finish(ctx.Err() != nil)
 	if err == nil && ctx.Err() != nil {
-		err = fmt.Errorf("%d of %d runs are done: %w", report.Counted(Done), len(report.Runs), ctx.Err())
+		err = fmt.Errorf("%d of %d runs are done, and %d have had their time: %w", report.Counted(Done),
+			len(report.Runs), report.Counted(Cut), ctx.Err())
 	}
 	return report, err
 }

@@ -14,8 +14,8 @@ import (
 
 // State is how far a reproduction is.
 type State struct {
-	Done, Running, Left int // runs
-	Spent               time.Duration
+	Done, Running, Left int           // runs; done are also those that had their time
+	Spent               time.Duration // of earlier calls too
 	Ahead               time.Duration // as far as can be told; 0: nobody knows
 	Now                 []string      // what is running
 }
@@ -222,9 +222,10 @@ func (r *runner) tell(open, running []*Job) {
 	if r.OnState == nil {
 		return
 	}
-	s := State{Running: len(running), Left: len(open), Spent: time.Since(r.began)}
+	s := State{Running: len(running), Left: len(open), Spent: seconds(r.state.Spent) + time.Since(r.began)}
 	for _, j := range r.jobs {
-		if j.found.state == Done {
+		ended := j.found.state == Done || j.found.state == Cut
+		if ended && !slices.Contains(open, j) && !slices.Contains(running, j) {
 			s.Done++
 		}
 	}
