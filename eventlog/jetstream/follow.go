@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	js "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/dygmamba/dygmamba/eventlog"
@@ -115,7 +116,7 @@ func (l *Log) some(
 	defer it.Stop()
 	defer context.AfterFunc(ctx, it.Stop)()
 	for first := true; ; first = false {
-		m, err := it.Next()
+		m, err := l.take(it, *next)
 		if err != nil {
 			return nil, err
 		}
@@ -147,6 +148,49 @@ func (l *Log) some(
 			return err, nil
 		}
 		*next++
+	}
+}
+
+// take returns the next message, or an error when the stream has had it for a while and it does not come. A server that
+// dies loses what it was sending to a client. The consumer, on another server, takes that for delivered and goes on
+// with heartbeats: without a later message, nothing else tells the client.
+func (l *Log) take(it js.MessagesContext, next uint64) (js.Msg, error) {
+	for wait, behind := idle, false; ; {
+		m, err := it.Next(js.NextMaxWait(wait))
+		switch {
+		case !errors.Is(err, nats.ErrTimeout):
+			return m, err
+		case behind:
+			return nil, errors.New("a message was lost on its way")
+		case l.there.Load() >= next:
+			wait, behind = idle/4, true
+		}
+	}
+}
+
+// look asks, while no message comes, which one is the last of the stream, until the log is closed.
+func (l *Log) look() {
+	for was := l.at.Last(); ; was = l.at.Last() {
+		select {
+		case <-time.After(idle):
+		case <-l.ctx.Done():
+			return
+		}
+		if l.at.Last() > was {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(l.ctx, attempt)
+		if s, err := l.js.Stream(ctx, l.o.Stream); err == nil {
+			l.has(s.CachedInfo().State.LastSeq)
+		}
+		cancel()
+	}
+}
+
+// has notes that a message is in the stream.
+func (l *Log) has(message uint64) {
+	for was := l.there.Load(); was < message && !l.there.CompareAndSwap(was, message); {
+		was = l.there.Load()
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -37,6 +38,7 @@ type Options struct {
 func (o Options) connect() []nats.Option {
 	list := []nats.Option{
 		nats.Name("dygmamba event log"), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond),
+		nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2), // a machine that is gone closes no connection
 		nats.ReconnectBufSize(-1), // what cannot be sent now is an error at once, and sent again under the same id
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // it would print; calls return theirs
 	}
@@ -55,6 +57,7 @@ func (o Options) connect() []nats.Option {
 const (
 	window   = 2 * time.Minute // in which the server itself drops a message it has
 	attempt  = 2 * time.Second // of one question to a server, before it is asked again
+	idle     = 2 * time.Second // without a message, before it is asked whether the stream has one; above two heartbeats
 	headerID = js.MsgIDHeader
 	// Counting needs no payloads: how many events a message has, and which call of Append sent it.
 	headerEvents  = "Dygmamba-Events"
@@ -73,8 +76,9 @@ type Log struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
-	at   eventlog.Tail // the last message that was counted
-	tail eventlog.Tail // its last event
+	at    eventlog.Tail // the last message that was counted
+	tail  eventlog.Tail // its last event
+	there atomic.Uint64 // the last message that is known to be in the stream
 
 	mu    sync.Mutex // guards count
 	count count
@@ -117,7 +121,9 @@ func (l *Log) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	l.has(info.State.LastSeq)
 	l.work.Go(l.follow)
+	l.work.Go(l.look)
 	if info.State.LastSeq > 0 {
 		if _, err = l.at.Wait(ctx, info.State.LastSeq-1); err != nil && ctx.Err() != nil {
 			err = fmt.Errorf("%w: counting reached message %d of %d", ctx.Err(), l.at.Last(), info.State.LastSeq)
@@ -175,6 +181,9 @@ func (l *Log) publish(ctx context.Context, m *nats.Msg) (*js.PubAck, error) {
 		once, cancel := context.WithTimeout(ctx, attempt)
 		ack, err := l.js.PublishMsg(once, m, js.WithExpectStream(l.o.Stream))
 		cancel()
+		if err == nil {
+			l.has(ack.Sequence)
+		}
 		if err == nil || !passing(err) {
 			return ack, err
 		}
