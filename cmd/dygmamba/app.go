@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/dygmamba/dygmamba/internal/term"
 )
@@ -22,6 +23,8 @@ type app struct {
 	running  bool // flags and arguments were fine
 	answered bool // out has its document
 	args     []string
+
+	slow atomic.Pointer[func()] // says that an interruption takes its time; nil: as for a step
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {

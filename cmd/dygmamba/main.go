@@ -75,7 +75,11 @@ func (a *app) attend(ctx context.Context, soon time.Duration) (done func()) {
 		}
 		select {
 		case <-time.After(soon):
-			a.log().Info("interrupted: finishing the step; press Ctrl-C again to stop now")
+			if say := a.slow.Load(); say != nil {
+				(*say)()
+			} else {
+				a.log().Info("interrupted: finishing the step; press Ctrl-C again to stop now")
+			}
 		case <-ended:
 		}
 	}()

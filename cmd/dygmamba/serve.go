@@ -177,6 +177,9 @@ func (s *serving) run(ctx context.Context, a *app) error {
 		return s.tryOut(ctx, a)
 	}
 	s.listen.Logger = o.Logger
+	a.slow.Store(new(func() {
+		o.Logger.Info("still stopping; a second signal stops the server at once")
+	}))
 	if traces, err := tracing(ctx, o.Logger); err != nil {
 		return err
 	} else if traces != nil {

@@ -140,6 +140,35 @@ func TestServeInProcess(t *testing.T) {
 	}
 }
 
+// A server that takes long to stop says what it does, in the form of its log: it is no training that ends a step.
+func TestServeStopsSlowly(t *testing.T) {
+	w := trainedRun(t)
+	for _, format := range []string{"text", "json"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		said, out := newListener("listening on "), make(chan int, 1)
+		go func() {
+			out <- launch(ctx, []string{"serve", "--run", w.run, "--data", w.data, "--listen", "127.0.0.1:0",
+				"--log-format", format, "--drain-wait", (patience + time.Second).String()}, strings.NewReader(""),
+				io.Discard, said)
+		}()
+		<-said.found
+		cancel()
+		if code := <-out; code != exitDone {
+			t.Errorf("exit code %d\n%s", code, said.text)
+		}
+		late := 0
+		for line := range strings.Lines(said.text) {
+			if strings.Contains(line, "a second signal stops the server at once") &&
+				(format == "text" || json.Valid([]byte(line))) {
+				late++
+			}
+		}
+		if late != 1 || strings.Contains(said.text, "finishing the step") {
+			t.Errorf("%s:\n%s", format, said.text)
+		}
+	}
+}
+
 // listener is a writer that waits for a line.
 type listener struct {
 	prefix string
