@@ -27,6 +27,7 @@ type retainer struct {
 	Retention
 	server *Server
 	step   float64
+	left   event.Time // how far the last move left the cut behind, while it is due; only who moves it uses it
 
 	mu     sync.Mutex // guards what follows
 	moving bool
@@ -45,7 +46,7 @@ type retentionDoc struct {
 }
 
 func newRetainer(s *Server, r Retention) *retainer {
-	return &retainer{Retention: r, server: s, step: r.Period / retainSteps}
+	return &retainer{Retention: r, server: s, step: r.Period / retainSteps, left: math.Inf(1)}
 }
 
 // target is the cut that belongs to a latest event. Where times are dates or Unix times, an event of the future does
@@ -65,11 +66,14 @@ func (k *retainer) start(cut, latest event.Time) event.Time {
 	return max(cut, k.target(latest))
 }
 
-// next is the next cut, at most a step later than the present one, or than the oldest event; false: it stays.
+// next is the next cut, at most a step later than the present one, or than the oldest event; false: it stays. Where
+// time goes on by more than a step while a cut is prepared, the next one is where it belongs: otherwise more and more
+// events would be kept, and every move would take longer.
 func (k *retainer) next() (event.Time, bool) {
 	at := k.server.engine.now()
 	want := k.target(at.PastView.Last())
 	if math.IsNaN(want) || want <= at.epoch.cut {
+		k.left = math.Inf(1)
 		return 0, false
 	}
 	oldest := math.Inf(1)
@@ -77,7 +81,14 @@ func (k *retainer) next() (event.Time, bool) {
 		oldest = min(oldest, t)
 	}
 	from := max(at.epoch.cut, math.Floor(oldest/k.step)*k.step)
-	return min(want, from+k.step), true
+	cut, before := min(want, from+k.step), k.left
+	if want-cut >= before {
+		cut = want
+	}
+	if k.left = want - cut; k.left == 0 {
+		k.left = math.Inf(1)
+	}
+	return cut, true
 }
 
 // catchUp says which cut is due while a server reads the log at its start. A log may have many times the events of a

@@ -210,3 +210,26 @@ func TestRetentionMovesByItself(t *testing.T) {
 	}
 	ask[scoresDoc](t, s, "POST", "/v1/score", `{"queries": [{"src": 1, "dst": 2}]}`)
 }
+
+// A server for which a move of the cut takes longer than a step of it does not fall behind further and further.
+func TestRetentionKeepsUp(t *testing.T) {
+	w := newWorld(t, dygmamba.DefaultModel)
+	last := w.latest(w.early.Log.Len())
+	s := w.server(t, func(o *Options) {
+		o.Retain = Retention{Period: (last - w.whole.Log.At(0).Time) / 3, manual: true}
+	})
+	step := s.retainer.step
+	for i := range 12 {
+		last += 1.5 * step // as if this went on while the last cut was prepared
+		ask[receiptDoc](t, s, "POST", "/v1/events",
+			fmt.Sprintf(`{"events": [{"src": 1, "dst": 2, "time": %v}]}`, last))
+		if cut, due := s.retainer.next(); due {
+			if err := s.retainer.move(t.Context(), cut); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if behind := (s.retainer.target(last) - s.engine.epoch.Load().cut) / step; i > 2 && behind > 2 {
+			t.Errorf("after %d moves the cut is %.1f steps behind", i+1, behind)
+		}
+	}
+}
