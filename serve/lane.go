@@ -38,6 +38,7 @@ type job struct {
 	// choose is for a model of the task "next"; pairs are then only what it asks about
 	choose func(c *predict.Chooser, a *resolver) error
 	least  uint64 // the sequence that the answer is as of at least
+	own    bool   // it is the server's own: it is not refused when many wait
 
 	at          resolver
 	logits      []float32
@@ -98,8 +99,10 @@ func (l *lane) ask(j *job) error {
 	select {
 	case l.jobs <- j:
 	default:
-		j.taken()
-		return fail("busy", "too many requests are waiting")
+		if err := l.queue(j); err != nil {
+			j.taken()
+			return err
+		}
 	}
 	select {
 	case <-j.done:
@@ -113,6 +116,21 @@ func (l *lane) ask(j *job) error {
 		default:
 			return errMoved
 		}
+	}
+}
+
+// queue waits until there is room for a job of the server itself. Requests are refused.
+func (l *lane) queue(j *job) error {
+	if !j.own {
+		return fail("busy", "too many requests are waiting")
+	}
+	select {
+	case l.jobs <- j:
+		return nil
+	case <-l.quit:
+		return errMoved
+	case <-j.ctx.Done():
+		return j.ctx.Err()
 	}
 }
 

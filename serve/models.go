@@ -283,10 +283,12 @@ func (m *modelSlots) memory() (*modelMemory, error) {
 	}
 	kept := &modelMemory{Hash: g.Hash}
 	found := false
-	err := g.quick.ask(&job{ctx: context.Background(), do: func(p *predict.Predictor, _ *resolver) (err error) {
+	job := &job{ctx: context.Background(), own: true}
+	job.do = func(p *predict.Predictor, _ *resolver) (err error) {
 		kept.Remembered, found, err = p.Remembered()
 		return err
-	}})
+	}
+	err := g.quick.ask(job)
 	if err != nil || !found {
 		return nil, err
 	}
@@ -297,7 +299,7 @@ func (m *modelSlots) memory() (*modelMemory, error) {
 func (m *modelSlots) derived(g *generation) (*modelMemory, error) {
 	var d predict.Derived
 	found := false
-	job := &job{ctx: context.Background()}
+	job := &job{ctx: context.Background(), own: true}
 	if note := func(p *predict.Predictor) { d, found = p.SaveDerived() }; g.quick.chooser != nil {
 		job.choose = func(c *predict.Chooser, _ *resolver) error { note(c.Base()); return nil }
 	} else {
