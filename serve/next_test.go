@@ -151,6 +151,13 @@ func TestNextRankAndSurprises(t *testing.T) {
 	if len(got.Items) != 0 || got.Threshold != 1000 {
 		t.Errorf("above a thousand bits: %+v", got)
 	}
+	all := ask[struct {
+		Threshold float64
+		Items     []json.RawMessage
+	}](t, s, "GET", "/v1/surprises?bits=0.001&limit=500", "")
+	if len(all.Items) != want || all.Threshold != 0.01 {
+		t.Errorf("%d events of at least %v bits, want %d of at least 0.01", len(all.Items), all.Threshold, want)
+	}
 	links := newWorld(t, dygmamba.DefaultModel).server(t, nil)
 	for path, body := range map[string]string{
 		"/v1/score": `{"queries": [{"src": 1, "dst": 2}], "within": "1h"}`, "/v1/rank": `{"src": 1, "within": 3}`} {
