@@ -289,3 +289,23 @@ func TestTaskOf(t *testing.T) {
 		}
 	}
 }
+
+// A time limit that is too short for one epoch keeps training to the latest events, and the record says so.
+func TestNextInLimitedTime(t *testing.T) {
+	set, err := dataset.Periodic(dataset.PeriodicOptions{Events: 100_000, Seed: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := dygmamba.Train(t.Context(), dygmamba.TrainOptions{Set: set, Task: protocol.Next,
+		MaxTime: 3 * time.Second, Settings: []string{"rate_trees=0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := sum.Runs[0].Sampled
+	if last := set.Log.At(70_000).Time; s == nil || s.Kind != eval.SampleLatest || s.Events >= s.Of || s.Last != last {
+		t.Errorf("trained on %+v, want the latest of 70,001 events until %v", s, last)
+	}
+	if n := sum.Runs[0].Next; n == nil || n.Events == 0 {
+		t.Errorf("the test has %+v", n)
+	}
+}

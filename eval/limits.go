@@ -115,6 +115,16 @@ func (p *Protocol) TrainEvents() event.Span {
 	return all
 }
 
+// CountedEvents are the training events that count when the first one of an epoch is asked about, and those of the epoch:
+// where training is limited, as many before it as an epoch has.
+func (p *Protocol) CountedEvents() event.Span {
+	all := p.split.Train.All()
+	if n := p.limits.Train; n > 0 && 2*n < all.Len() {
+		return all.Slice(all.Len()-2*n, all.Len())
+	}
+	return all
+}
+
 // SampledTrain says which training events an epoch has, nil if all.
 func (p *Protocol) SampledTrain() *Sampled {
 	events := p.TrainEvents()

@@ -48,13 +48,15 @@ func (n Next) OrNil() *Next {
 const (
 	NextValidation = 2000 // after every epoch
 	NextSample     = 5000 // when a training is over
-	leastAsked     = 100  // also where the time is up
+	leastAsked     = 30   // also where the time is up
 )
 
 // NextOptions say what to ask.
 type NextOptions struct {
-	Limit   int                   // number of test events, drawn with a fixed seed; 0: all
-	Until   time.Time             // when to stop asking, after leastAsked events; zero: never
+	Limit int // number of test events, drawn with a fixed seed; 0: all
+	// Until is when to stop asking, after leastAsked events; zero: never. Where only a window of the latest events
+	// counts, events are then drawn from the first of the part, as many as the window has.
+	Until   time.Time
 	Windows int                   // random times at which windows are asked about; 0: a few
 	OnEvent func(done, total int) // progress; may be nil
 	OnBits  func(bits float64)    // told of every event in turn; may be nil
@@ -126,7 +128,11 @@ func (p *Protocol) eachOf(ctx context.Context, part Part, setup next.Setup, o Ne
 ) error {
 	events := p.parts[part].All()
 	walk, view := next.NewWalk(p.split.Full.All(), setup), (*next.View)(nil)
-	chosen := drawn(events.Len(), o.Limit)
+	n := events.Len()
+	if w := setup.Window; w > 0 && !o.Until.IsZero() { // to count all would take longer than to ask
+		n = min(n, w)
+	}
+	chosen := drawn(n, o.Limit)
 	for done, i := range chosen {
 		if done >= leastAsked && over(o.Until) {
 			return nil

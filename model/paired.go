@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -18,6 +19,7 @@ type Pairing struct {
 	Rate       float64 `json:"counts_learning_rate" in:"(0,1]" about:"how far a step of the networks on counts goes"`
 	LinkSplit  bool    `json:"link_split" about:"train on the split of links, for eval --protocol dyglib"`
 	RateTrees  int     `json:"rate_trees" in:"[0,4096]" about:"most trees that learn a rate; 0: none"`
+	Window     int     `json:"count_window" in:"[0,inf)" about:"latest events that count, up to twice as many; 0: all"`
 	Span       float64 `json:"counts_span" in:"[0,inf)" about:"length of the training period; decays are parts of it"`
 	Day        float64 `json:"day_length" in:"[0,inf)" about:"of a day in the unit of times; 0: not known"`
 }
@@ -62,7 +64,7 @@ func (f Factory) SpecFor(task protocol.Task, preset string, data Data, settings 
 		return f.Spec(preset, data, settings...)
 	}
 	p := DefaultPairing
-	p.Span, p.Day = data.Span, data.Day
+	p.Span, p.Day, p.Window = data.Span, data.Day, cmp.Or(p.Window, CountWindow(data.Events))
 	own, rest := f.divide(settings)
 	s, err := f.Spec(preset, data, rest...)
 	if err != nil {
@@ -104,8 +106,9 @@ type paired struct {
 // pair adds counts to a model whose parameters have no memory yet.
 func pair(m Declared, p Pairing, rate float64, seed uint64) Declared {
 	c := paired{Declared: m, Counter: NewCounter(m.Params(), pairedScope, CounterSetup{
-		Counts: next.Setup{Span: p.Span, Together: true, Profiles: true}, Hidden: p.Hidden, Candidates: p.Candidates,
-		RateTrees: p.RateTrees, Day: p.Day, Short: p.Shortlist}, seed)}
+		Counts: next.Setup{Span: p.Span, Together: true, Profiles: true, Window: p.Window}, Hidden: p.Hidden,
+		Candidates: p.Candidates,
+		RateTrees:  p.RateTrees, Day: p.Day, Short: p.Shortlist}, seed)}
 	c.DeclareRates(m.Params(), pairedScope)
 	m.Params().Hasten(pairedScope+".", float32(p.Rate/rate))
 	if memory, remembers := m.(declaredMemory); remembers {

@@ -26,8 +26,12 @@ type Pace struct {
 // Fit measures the pace of this run and says which part of the events fits into the time until Deadline; the zero value
 // is all of them. It takes a few steps that leave nothing behind but Pace: the run itself begins afresh.
 func (r *Run) Fit(ctx context.Context) (eval.Limits, error) {
-	if r.Deadline.IsZero() || r.Protocol.Task() != protocol.LinkPrediction && r.Protocol.Task() != protocol.Regression {
+	task := r.Protocol.Task()
+	if r.Deadline.IsZero() || task == protocol.NodeClassification {
 		return eval.Limits{}, nil
+	}
+	if task == protocol.Next {
+		return r.fitNext(ctx)
 	}
 	var inOrder bool
 	var err error
@@ -44,6 +48,47 @@ func (r *Run) Fit(ctx context.Context) (eval.Limits, error) {
 		valKinds: len(protocol.Selecting(r.Spec.Training.SelectBy)), testKinds: max(1, len(r.Strategies)),
 	}
 	return b.limits(), nil
+}
+
+// fitNext is Fit for the task next: it limits an epoch to the latest training events for which there is time.
+// Validation and test ask about as many events as they have time for, see testNext. A model with memory or state goes through all
+// training events.
+func (r *Run) fitNext(ctx context.Context) (l eval.Limits, err error) {
+	failed := tensor.Guard(func() { l, err = r.probeNext(ctx) })
+	if err = cmp.Or(failed, err); err != nil {
+		return eval.Limits{}, fmt.Errorf("measure the speed of training: %w", err)
+	}
+	return l, nil
+}
+
+func (r *Run) probeNext(ctx context.Context) (eval.Limits, error) {
+	l, err := r.Learner(r.Device)
+	if err != nil {
+		return eval.Limits{}, err
+	}
+	defer l.Close()
+	if r.Factory.Remembers || sample.Replays(l.Model.Plan()) {
+		return eval.Limits{}, nil
+	}
+	const (
+		steps   = 16
+		growing = 2   // how much longer a step takes when much is counted
+		share   = 0.4 // of the time for the first epoch
+	)
+	size := r.Spec.Training.BatchSize
+	proto := r.Protocol.Limit(eval.Limits{Train: steps * size})
+	events := proto.TrainEvents()
+	l.Chooser().Feed().Begin(0, events)
+	limit := min(2*time.Second, time.Until(r.Deadline)/20)
+	each, err := r.steps(ctx, l, replay.Planner(l.Model), proto, events, size, limit)
+	if err != nil {
+		return eval.Limits{}, err
+	}
+	fits := share * time.Until(r.Deadline).Seconds() / (growing * each)
+	if train := r.Protocol.Whole().Train.Len(); fits >= float64(train) {
+		return eval.Limits{}, nil
+	}
+	return eval.Limits{Train: max(1, int(fits)/size) * size}, nil
 }
 
 // probe takes steps and asks questions at the end of the training events, where histories are longest. InOrder says

@@ -61,7 +61,11 @@ func (t *trainer) perEpoch(done int) time.Duration {
 		return 0
 	}
 	const forwards = 0.4 // of a step's time is what answers alone take
-	events := float64(t.events()) + forwards*float64(t.asked(eval.Val, eval.NewVal))
+	asked := t.asked(eval.Val, eval.NewVal)
+	if t.Chooser() != nil {
+		asked = min(asked, eval.NextValidation)
+	}
+	events := float64(t.events()) + forwards*float64(asked)
 	return inSeconds(spent.Seconds() * events / float64(walked))
 }
 

@@ -229,7 +229,7 @@ func (t *trainer) walk(ctx context.Context) (waited time.Duration, err error) {
 		}
 	}
 	if c := t.Chooser(); c != nil {
-		c.Feed().Begin(t.at.Epoch, events)
+		c.Feed().Begin(t.at.Epoch, t.Protocol.CountedEvents())
 	}
 	t.began, t.first = time.Now(), done
 	for step, err := range batches {

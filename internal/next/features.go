@@ -11,6 +11,7 @@ type Setup struct {
 	Span     event.Time // how long the training period lasts
 	Together bool       // what happened at one instant
 	Profiles bool       // what nodes are chosen with, and by whom
+	Window   int        // only the latest events are counted, from one to two times as many as this; 0: all
 }
 
 // Width is the number of features of a candidate.

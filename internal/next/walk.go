@@ -2,16 +2,22 @@ package next
 
 import (
 	"context"
+	"sort"
 
 	"github.com/dygmamba/dygmamba/event"
 )
 
 // Walk goes through events in the order of time and counts them.
+//
+// With a window it counts only the latest events: from Window to twice as many, so that memory and the time to answer
+// do not grow with the stream. The counts begin anew at every multiple of Window, from one window before it, so that
+// they follow from the events before the question alone, wherever a walk came from.
 type Walk struct {
 	events event.Span
 	setup  Setup
 	counts *Counts
-	done   int // events that are counted
+	from   int // the first event that is counted
+	done   int // events that are counted, and those before from
 }
 
 // NewWalk begins before the first event.
@@ -22,20 +28,18 @@ func NewWalk(events event.Span, setup Setup) *Walk {
 // Follow replaces the events. Where they go on after those that were there, what is counted stays.
 func (w *Walk) Follow(events event.Span, goesOn bool) {
 	if w.events = events; !goesOn {
-		w.counts, w.done = NewCounts(w.setup), 0
+		w.begin(0)
 	}
 }
 
-// reach goes through the events before a time, as Before does, unless it is stopped on the way.
-func (w *Walk) reach(t event.Time, stopped func() bool) bool {
-	const some = 1 << 12 // events, which take a few milliseconds
-	for i := w.done + some; i < w.events.Len() && w.events.Time[i] < t; i += some {
-		if stopped() {
-			return false
-		}
-		w.Before(w.events.Time[i])
+func (w *Walk) begin(from int) { w.counts, w.from, w.done = NewCounts(w.setup), from, from }
+
+// start is the first event that is counted where this many events are before the question.
+func (s Setup) start(before int) int {
+	if s.Window <= 0 || before < 2*s.Window {
+		return 0
 	}
-	return true
+	return (before/s.Window - 1) * s.Window
 }
 
 // Before is what is known strictly before a time. A time earlier than that of the last call starts over, so ask in
@@ -47,14 +51,39 @@ func (w *Walk) Before(t event.Time) *Counts {
 
 // Reach is Before for a time that may be millions of events away: it ends with an error when ctx does.
 func (w *Walk) Reach(ctx context.Context, t event.Time) (*Counts, error) {
-	if w.done > 0 && w.events.Time[w.done-1] >= t {
-		w.counts, w.done = NewCounts(w.setup), 0
+	if !w.reach(t, func() bool { return ctx.Err() != nil }) {
+		return nil, ctx.Err()
 	}
-	for ; w.done < w.events.Len() && w.events.Time[w.done] < t; w.done++ {
-		if w.done%4096 == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
+	return w.counts, nil
+}
+
+// reach counts the events before a time, unless it is stopped on the way.
+func (w *Walk) reach(t event.Time, stopped func() bool) bool {
+	const some = 1 << 12 // events, which take a few milliseconds
+	before := w.before(t)
+	if from := w.setup.start(before); from != w.from || w.done > before {
+		w.begin(from)
+	}
+	for ; w.done < before; w.done++ {
+		if w.done%some == 0 && stopped() {
+			return false
 		}
 		w.counts.Add(w.events.Src[w.done], w.events.Dst[w.done], w.events.Time[w.done])
 	}
-	return w.counts, nil
+	return true
+}
+
+// before is how many events are before a time. It looks near the last answer first.
+func (w *Walk) before(t event.Time) int {
+	times, lo, hi := w.events.Time[:w.events.Len()], 0, w.events.Len()
+	if w.done <= hi && (w.done == 0 || times[w.done-1] < t) {
+		lo = w.done
+		for step := 1; lo+step < hi; step *= 2 {
+			if times[lo+step] >= t {
+				hi = lo + step
+				break
+			}
+		}
+	}
+	return lo + sort.Search(hi-lo, func(i int) bool { return times[lo+i] >= t })
 }

@@ -8,6 +8,7 @@
 package countnet
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/dygmamba/dygmamba/grad"
@@ -23,7 +24,9 @@ var Factory = model.Make(model.Kind[Config]{
 	Title:   "CountNet",
 	Summary: "two small networks on counts of earlier events, for the task next (CountNet)",
 	Default: Default, Presets: presets, Task: protocol.Next, Lighter: "a smaller hidden_dim or fewer num_candidates",
-	Fit:     func(c *Config, d model.Data) { c.Span, c.Day = d.Span, d.Day },
+	Fit: func(c *Config, d model.Data) {
+		c.Span, c.Day, c.Window = d.Span, d.Day, cmp.Or(c.Window, model.CountWindow(d.Events))
+	},
 	Declare: declare,
 })
 
@@ -45,6 +48,7 @@ type Config struct {
 	Dropout    float64 `json:"dropout" in:"[0,1)" about:"share left out at random in training"`
 	LinkSplit  bool    `json:"link_split" about:"train on the split of links, for eval --protocol dyglib"`
 	Span       float64 `json:"time_span" in:"[0,inf)" about:"length of the training period; decays are parts of it"`
+	Window     int     `json:"count_window" in:"[0,inf)" about:"latest events that count, up to twice as many; 0: all"`
 	Together   bool    `json:"together" about:"also count what happened at one instant"`
 	Profiles   bool    `json:"profiles" about:"also compare nodes by what they are chosen with, and by whom"`
 	RateTrees  int     `json:"rate_trees" in:"[0,4096]" about:"most trees that learn a rate; 0: none"`
@@ -63,7 +67,7 @@ var Default = Config{Hidden: 64, Candidates: 31}
 func (c Config) Check() error { return nil }
 
 func (c Config) setup() next.Setup {
-	return next.Setup{Span: c.Span, Together: c.Together, Profiles: c.Profiles}
+	return next.Setup{Span: c.Span, Together: c.Together, Profiles: c.Profiles, Window: c.Window}
 }
 
 // Brief is the settings in a few words.
