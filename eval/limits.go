@@ -115,8 +115,8 @@ func (p *Protocol) TrainEvents() event.Span {
 	return all
 }
 
-// CountedEvents are the training events that count when the first one of an epoch is asked about, and those of the epoch:
-// where training is limited, as many before it as an epoch has.
+// CountedEvents are what the task next counts in training: all training events, or where training is limited those of
+// an epoch and as many before them.
 func (p *Protocol) CountedEvents() event.Span {
 	all := p.split.Train.All()
 	if n := p.limits.Train; n > 0 && 2*n < all.Len() {

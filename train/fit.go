@@ -51,8 +51,8 @@ func (r *Run) Fit(ctx context.Context) (eval.Limits, error) {
 }
 
 // fitNext is Fit for the task next: it limits an epoch to the latest training events for which there is time.
-// Validation and test ask about as many events as they have time for, see testNext. A model with memory or state goes through all
-// training events.
+// Validation and test ask about as many events as they have time for, see testNext. A model with memory or state goes
+// through all training events.
 func (r *Run) fitNext(ctx context.Context) (l eval.Limits, err error) {
 	failed := tensor.Guard(func() { l, err = r.probeNext(ctx) })
 	if err = cmp.Or(failed, err); err != nil {
