@@ -18,13 +18,18 @@ func NewAsker(m *Model) *Asker { return &Asker{Model: m} }
 
 // log is the logarithm of the rate of a source, per training period, as far as training says, and what its drift adds.
 func (a *Asker) log(s *State, u event.Node, at, ahead event.Time) (log, drift float64) {
+	return a.silentLog(s, u, at, ahead, at)
+}
+
+// silentLog is the same where all events are known up to some time, and the source is known not to act after it.
+func (a *Asker) silentLog(s *State, u event.Node, at, ahead, all event.Time) (log, drift float64) {
 	f, then := a.Now, s.lattice.up(at+ahead)
-	at = s.lattice.up(at)
+	at, all = s.lattice.up(at), s.lattice.up(all)
 	if ahead > 0 {
 		f, ahead = a.Ahead, max(then-at, min(ahead, s.lattice.step))
 	}
-	a.x = s.Features(a.x[:0], u, at, ahead)
-	return s.Offset(u, at, ahead) + f.At(a.x), s.drift.shift(a.Clock, at+ahead, a.Drift)
+	a.x = s.features(a.x[:0], u, at, ahead, all)
+	return s.Offset(u, at, ahead) + f.At(a.x), s.drift.shift(a.Clock, at+ahead)
 }
 
 // rate is the rate of a source per unit of time.
@@ -72,7 +77,8 @@ func (a *Asker) Forecast(s *State, u event.Node, at, until event.Time) Forecast 
 	}
 	f.Now = a.rate(s, u, at, 0)
 	for i := range cells {
-		f.Silent[i] = a.rate(s, u, at+f.middle(i), 0)
+		log, drift := a.silentLog(s, u, at+f.middle(i), 0, at)
+		f.Silent[i] = math.Exp(log+drift) / a.Span
 	}
 	return f
 }

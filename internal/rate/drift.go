@@ -6,13 +6,22 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 )
 
-// drift compares, after the training period, how many events were expected with how many happened: over the latest
-// events, and by the hour of the day. What is known at t follows from the time before t.
+// drift corrects rates after the training period: what happens is compared with what was expected. What is known at t
+// follows from the time before t.
 type drift struct {
-	seen  int // events after the training period
-	level [len(levelMemory)]sums
-	at    event.Time // as of which hours have faded
-	hours [len(hourMemory)][hours]sums
+	seen   int     // events after the training period
+	tracks []track // one for each Drift that is of interest
+}
+
+// track is a correction that learns from its own errors: an event raises it, and events that are expected lower it, by
+// as much as they raise it when they happen. So over any long time as many events are expected as happen, whatever the
+// forest says.
+type track struct {
+	Drift
+	level  float64        // of the logarithm of all rates
+	hours  [hours]float64 // of those at an hour of the day
+	lately [hours]float64 // events that were expected at that hour, fading
+	at     event.Time     // as of when they have faded
 }
 
 var (
@@ -22,88 +31,90 @@ var (
 
 const (
 	driftPoints = 1e5 // from each stretch of time, after all actions of a training period; at least one after each
-	driftRows   = 2e5 // of these points in a training period are looked at, about
-	driftMost   = 3e5 // points in a training period, where stretches of time are cut further for the hours of the day
+	driftRows   = 1e6 // of these points in a training period are looked at, about,
+	driftEach   = 50  // but no more than this many for an event
+	driftMost   = 1e6 // points in a training period, where stretches of time are cut further for the hours of the day
 	driftKey    = 0xd21f7
-	driftPrior  = 30 // events that are expected and happen in every memory
+	driftPrior  = 30 // events that the memory of an hour has at least
 )
 
 // Drift says how far back corrections of rates look: places in levelMemory and hourMemory, −1 for no correction.
 type Drift struct{ Level, Hours int }
 
+// allDrifts are those that a clock allows.
+func allDrifts(c Clock) (list []Drift) {
+	for level := -1; level < len(levelMemory); level++ {
+		for hour := -1; hour < len(hourMemory) && (hour < 0 || c.Day > 0); hour++ {
+			list = append(list, Drift{level, hour})
+		}
+	}
+	return list
+}
+
+// newDrift tracks some corrections.
+func newDrift(list ...Drift) (d drift) {
+	for _, by := range list {
+		d.tracks = append(d.tracks, track{Drift: by})
+	}
+	return d
+}
+
 // expect counts what was expected in a stretch of time.
 func (d *drift) expect(c Clock, t event.Time, weight, log float64) {
-	x := weight * math.Exp(min(log, 40))
-	for m := range d.level {
-		d.level[m].expected += x
-	}
-	if c.Day > 0 {
-		d.fade(c, t)
-		h := bin(t/c.Day, hours)
-		for m := range d.hours {
-			d.hours[m][h].expected += x
-		}
+	for i := range d.tracks {
+		x := &d.tracks[i]
+		x.learn(c, t, -weight*math.Exp(min(log+x.shift(c, t), 40)))
 	}
 }
 
 // observe counts an event.
 func (d *drift) observe(c Clock, t event.Time) {
-	for m := range d.level {
-		d.level[m].scale(1 - 1/levelMemory[m])
-		d.level[m].count++
-	}
-	if c.Day > 0 {
-		d.fade(c, t)
-		h := bin(t/c.Day, hours)
-		for m := range d.hours {
-			d.hours[m][h].count++
-		}
+	for i := range d.tracks {
+		d.tracks[i].learn(c, t, 1)
 	}
 }
 
-// fade lets hours fade, every now and then.
-func (d *drift) fade(c Clock, t event.Time) {
-	if d.at != 0 && t-d.at < c.Day/24 {
-		return
+// shift is what to add to the logarithm of a rate at a time, by the first track.
+func (d *drift) shift(c Clock, t event.Time) float64 {
+	if len(d.tracks) == 0 {
+		return 0
 	}
-	for m := range d.hours {
-		keep := math.Exp(-(t - d.at) / (hourMemory[m] * c.Day))
-		for h := range d.hours[m] {
-			d.hours[m][h].scale(keep)
-		}
-	}
-	d.at = t
+	return d.tracks[0].shift(c, t)
 }
 
-func (s *sums) scale(by float64) {
-	s.count *= by
-	s.expected *= by
-}
-
-// shift is what to add to the logarithm of a rate at a time.
-func (d *drift) shift(c Clock, t event.Time, by Drift) float64 {
-	x := 0.0
-	if by.Level >= 0 {
-		x = d.level[by.Level].ratio()
+func (x *track) shift(c Clock, t event.Time) float64 {
+	by := x.level
+	if x.Hours >= 0 && c.Day > 0 {
+		by += x.hours[bin(t/c.Day, hours)]
 	}
-	if by.Hours >= 0 && c.Day > 0 {
-		var all sums
-		for _, s := range d.hours[by.Hours] {
-			all.count += s.count
-			all.expected += s.expected
-		}
-		s := d.hours[by.Hours][bin(t/c.Day, hours)]
-		s.expected *= math.Exp(all.ratio())
-		x += s.ratio()
-	}
-	return max(-maxShift, min(maxShift, x))
+	return max(-maxShift, min(maxShift, by))
 }
 
 // maxShift is how far a correction goes.
 const maxShift = 3
 
-// ratio is the logarithm of observed over expected events. Few of them move it little.
-func (s sums) ratio() float64 { return math.Log((s.count + driftPrior) / (s.expected + driftPrior)) }
+// learn is told of events that were more than expected, or fewer.
+func (x *track) learn(c Clock, t event.Time, more float64) {
+	if x.Level >= 0 {
+		x.level = moved(x.level, more/levelMemory[x.Level])
+	}
+	if x.Hours < 0 || c.Day == 0 {
+		return
+	}
+	if t-x.at > c.Day/24 {
+		keep := math.Exp(-(t - x.at) / (hourMemory[x.Hours] * c.Day))
+		for h := range x.lately {
+			x.lately[h] *= keep
+		}
+		x.at = t
+	}
+	h := bin(t/c.Day, hours)
+	x.lately[h] += max(0, -more)
+	x.hours[h] = moved(x.hours[h], more/(driftPrior+x.lately[h]))
+}
+
+// moved is a correction that is not moved too far at once.
+func moved(x, by float64) float64 { return max(-maxShift, min(maxShift, x+max(-1, by))) }
 
 // perSpan is how many events all sources have in a training period, by the latest tenth of one.
 func (s *State) perSpan(at event.Time) float64 {

@@ -42,6 +42,11 @@ func often(n int) float32 { return float32(math.Log1p(float64(n))) / 6 }
 // Features appends what is known of a source as of a time that no event has reached, for the rate at which it acts
 // some time ahead of that: 0 for the rate at that very time.
 func (s *State) Features(x []float32, u event.Node, at, ahead event.Time) []float32 {
+	return s.features(x, u, at, ahead, at)
+}
+
+// features are those where all events are known up to some time, and the source is known not to act after it.
+func (s *State) features(x []float32, u event.Node, at, ahead, all event.Time) []float32 {
 	a := s.source(u)
 	since := at - a.last
 	// counts and ages are cut: large ones only tell how late in the data it is
@@ -49,7 +54,7 @@ func (s *State) Features(x []float32, u event.Node, at, ahead event.Time) []floa
 		often(min(int(a.count), few)), often(min(int(a.actions), few)), flag(a.gotLast > a.last),
 		float32(math.Log(max(1, float64(a.size)))))
 	x = s.rhythm(x, a, since)
-	x = s.activity(x, a, at)
+	x = s.activity(x, a, at, all)
 	x = s.calendar(x, a, at+ahead)
 	if ahead == 0 {
 		return append(x, 0, 0, 0, 0)
@@ -77,7 +82,7 @@ func (s *State) rhythm(x []float32, a *source, since event.Time) []float32 {
 
 // activity appends how often the source acted lately, on every time scale, compared with its mean; how often it was
 // a destination; and how the activity of all compares with that over a long time.
-func (s *State) activity(x []float32, a *source, at event.Time) []float32 {
+func (s *State) activity(x []float32, a *source, at, all event.Time) []float32 {
 	per := func(n float32, since event.Time, k int) float64 {
 		return math.Log((float64(n)*math.Exp(-since/(parts[k]*s.clock.Span)) + 0.01) / parts[k])
 	}
@@ -89,9 +94,9 @@ func (s *State) activity(x []float32, a *source, at event.Time) []float32 {
 		x = append(x, float32(per(a.got[k], at-a.gotLast, k)-mean)/10)
 	}
 	x = append(x, float32(mean)/10)
-	long := per(s.total[scales-1], at-s.last, scales-1)
+	long := per(s.total[scales-1], all-s.last, scales-1)
 	for k := range scales - 1 {
-		x = append(x, float32(per(s.total[k], at-s.last, k)-long)/5)
+		x = append(x, float32(per(s.total[k], all-s.last, k)-long)/5)
 	}
 	return append(x, float32(long-math.Log(float64(s.known+1)))/5)
 }

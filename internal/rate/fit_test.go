@@ -3,6 +3,7 @@ package rate
 import (
 	"context"
 	"math"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -133,11 +134,68 @@ func TestDrift(t *testing.T) {
 	}
 	a, b := NewWalk(all, m), NewWalk(log.Span(0, all.Len()-1), m)
 	at := all.Time[all.Len()-1]
-	if x, y := a.Before(at).drift, b.Before(at).drift; x != y {
+	if x, y := a.Before(at).drift, b.Before(at).drift; !reflect.DeepEqual(x, y) {
 		t.Error("the event of the instant itself changes the correction")
 	}
-	if x, y := a.Before(12*day).drift, b.Before(12*day).drift; x != y { // both start over
+	// both start over
+	if x, y := a.Before(12*day).drift, b.Before(12*day).drift; !reflect.DeepEqual(x, y) {
 		t.Error("going back gives another correction")
+	}
+}
+
+// Sources that have left before the end of training are expected to act too: the correction counts their silence.
+func TestDriftCountsSilence(t *testing.T) {
+	gen, log := rng.New(5, "silent"), event.NewLog(0)
+	for at := 0.0; at < 20*day; at -= math.Log(1-gen.Float64()) * 200 {
+		if u := 1 + gen.Below(16); u <= 4 || at < 9*day {
+			log.Append(event.Event{Src: event.Node(u), Dst: 20, Time: at})
+		}
+	}
+	all := log.All()
+	m := constant(Clock{Span: 10 * day, Day: day}, 0)
+	m.Drift = Drift{0, -1}
+	lo := slices.IndexFunc(all.Time, func(t event.Time) bool { return t > 13*day })
+	got, err := NewAsker(m).Measure(context.Background(), Period{Events: all, Lo: lo, Hi: all.Len(), Points: 20_000})
+	if err != nil || math.Abs(got.Expected/got.Observed-1) > 0.1 {
+		t.Errorf("%+v, %v: want as many events expected as happen", got.Counts, err)
+	}
+}
+
+// Where a forest expects too much at some hours and too little at others, as many events as happen are soon expected at
+// each hour, also where all rates are corrected by the latest events, which are those of a few hours.
+func TestDriftOfHours(t *testing.T) {
+	gen, log := rng.New(6, "hours"), event.NewLog(0)
+	for at := 0.0; at < 30*day; at -= math.Log(1-gen.Float64()) * 200 {
+		log.Append(event.Event{Src: event.Node(1 + gen.Below(3)), Dst: 20, Time: at})
+	}
+	c, all := Clock{Span: 10 * day, Day: day}, log.All()
+	m, s := constant(c, -0.7), NewState(c)
+	morning, evening := s.Features(nil, 1, 0.25*day, 0), s.Features(nil, 1, 0.75*day, 0)
+	f := slices.IndexFunc(morning, func(x float32) bool { return x == 0.25 })
+	if f < 0 || evening[f] != 0.75 {
+		t.Fatalf("the part of the day is no feature: %v, %v", morning, evening)
+	}
+	m.Now[0], m.Now[1] = float32(f), 0.5
+	for i := range 1 << (depth - 1) {
+		m.Now[2*inner+1<<(depth-1)+i] = 0.7
+	}
+	p := Period{Events: all, Hi: all.Len(), Points: 60_000}
+	p.Lo = slices.IndexFunc(all.Time, func(t event.Time) bool { return t > 15*day })
+	for _, level := range []int{0, 2} {
+		m.Drift = Drift{level, 0}
+		got, err := NewAsker(m).Measure(context.Background(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for h := range 24 / 4 { // four hours together have less noise
+			var x Counts
+			for _, y := range got.Hours[4*h : 4*h+4] {
+				x.count(y.Expected, y.Observed)
+			}
+			if math.Abs(x.Expected/x.Observed-1) > 0.1 {
+				t.Errorf("hours from %d on, the latest %v events: %+v", 4*h, levelMemory[level], x)
+			}
+		}
 	}
 }
 

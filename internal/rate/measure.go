@@ -43,7 +43,8 @@ type Period struct {
 
 // Measure judges a period.
 func (a *Asker) Measure(ctx context.Context, p Period) (t Tally, err error) {
-	err = a.each(ctx, p, func(s *State, at event.Time, log, drift, weight, count float64) {
+	walk := NewWalk(p.Events, a.Model)
+	err = a.each(ctx, p, walk, func(s *State, at event.Time, log, drift, weight, count float64) {
 		t.add(a.Clock, at, log+drift, weight, count)
 	})
 	return t, err
@@ -62,16 +63,12 @@ func (t *Tally) add(c Clock, at event.Time, log, weight, count float64) {
 // ChooseDrift chooses how far back the correction of rates looks: as makes a period most likely. Nats are those with
 // it.
 func (a *Asker) ChooseDrift(ctx context.Context, p Period, unit event.Time) (nats float64, err error) {
-	var choices []Drift
-	for level := -1; level < len(levelMemory); level++ {
-		for hour := -1; hour < len(hourMemory) && (hour < 0 || a.Day > 0); hour++ {
-			choices = append(choices, Drift{level, hour})
-		}
-	}
+	choices := allDrifts(a.Clock)
 	tallies := make([]Tally, len(choices))
-	err = a.each(ctx, p, func(s *State, at event.Time, log, _, weight, count float64) {
-		for i, d := range choices {
-			tallies[i].add(Clock{Span: a.Span}, at, log+s.drift.shift(a.Clock, at, d), weight, count)
+	walk := newWalk(p.Events, a.Model, choices...)
+	err = a.each(ctx, p, walk, func(s *State, at event.Time, log, _, weight, count float64) {
+		for i := range choices {
+			tallies[i].add(Clock{Span: a.Span}, at, log+s.drift.tracks[i].shift(a.Clock, at), weight, count)
 		}
 	})
 	best := math.Inf(1)
@@ -92,7 +89,7 @@ func (a *Asker) ChooseDrift(ctx context.Context, p Period, unit event.Time) (nat
 }
 
 // each visits the events of a period, and points in the silence between them.
-func (a *Asker) each(ctx context.Context, p Period,
+func (a *Asker) each(ctx context.Context, p Period, walk *Walk,
 	visit func(s *State, at event.Time, log, drift, weight, count float64),
 ) error {
 	n := p.Hi - p.Lo
@@ -107,7 +104,7 @@ func (a *Asker) each(ctx context.Context, p Period,
 	perEvent := float64(p.Points) / float64(n)
 	from := p.Events.Time[p.Lo]
 	widest := a.widestPiece(sourcesOf(p.Events, p.Hi), p.Events.Time[p.Hi-1]-from, mostPoints)
-	walk, points := NewWalk(p.Events, a.Model), newPoints(a.Clock, each, widest, p.Key)
+	points := newPoints(a.Clock, each, widest, p.Key)
 	for i := range p.Hi {
 		u, t := p.Events.Src[i], p.Events.Time[i]
 		if i == p.Lo {

@@ -81,6 +81,21 @@ func (p *points) act(u event.Node, t event.Time) {
 	}
 }
 
+// begin plans points from a time on, after the last actions of all sources.
+func (p *points) begin(from event.Time) {
+	for u, n := range p.actions {
+		if n == 0 {
+			continue
+		}
+		since, k := (from-p.last[u])/p.clock.Span, 0
+		for k < stretches-1 && since >= p.pieces[k+1].lo {
+			k++
+		}
+		x := p.pieces[k]
+		p.draw(event.Node(u), x.from+int32(max(0, since-x.lo)/x.width), p.last[u])
+	}
+}
+
 // note learns of an event, and says whether it is a new action.
 func (p *points) note(u event.Node, t event.Time) bool {
 	p.lattice.note(t)

@@ -14,12 +14,15 @@ type Walk struct {
 	state  *State
 	from   event.Time // from when on the drift of rates is looked at
 	points *points
+	drifts []Drift // corrections of rates that are tracked
 	x      []float32
 }
 
 // NewWalk begins before the first event.
-func NewWalk(events event.Span, m *Model) *Walk {
-	w := &Walk{events: events, model: m}
+func NewWalk(events event.Span, m *Model) *Walk { return newWalk(events, m, m.Drift) }
+
+func newWalk(events event.Span, m *Model, drifts ...Drift) *Walk {
+	w := &Walk{events: events, model: m, drifts: drifts}
 	w.restart()
 	return w
 }
@@ -37,6 +40,7 @@ func (w *Walk) restart() {
 		w.from = w.events.Time[0] + w.state.clock.Span
 		w.points = newPoints(w.state.clock, 1, 0, driftKey)
 	}
+	w.state.drift = newDrift(w.drifts...)
 }
 
 // Before is what is known strictly before a time. A time earlier than that of the last call starts over, so ask in the
@@ -74,6 +78,7 @@ func (w *Walk) add(u, v event.Node, t event.Time) {
 		if s.drift.seen == 0 { // the more points, the fewer events there are
 			widest := s.clock.widestPiece(s.known, s.clock.Span, driftMost)
 			w.points.cut(max(1, min(24, driftPoints/(1+s.events))), widest)
+			w.points.begin(w.from)
 		}
 		w.look(u, t)
 		w.points.act(u, t)
@@ -89,7 +94,7 @@ func (w *Walk) look(u event.Node, t event.Time) {
 			continue
 		}
 		expected := p.Weight*s.likely(p.Src, p.At) + 1e-3
-		q := min(1, expected*min(20, driftRows/(1+s.perSpan(p.At))))
+		q := min(1, expected*min(driftEach, driftRows/(1+s.perSpan(p.At))))
 		if unit(mix(mix(driftKey, math.Float64bits(p.At)), uint64(p.Src))) < q {
 			w.x = s.Features(w.x[:0], p.Src, p.At, 0)
 			log := s.Offset(p.Src, p.At, 0) + w.model.Now.At(w.x)
