@@ -278,3 +278,29 @@ func TestFarAway(t *testing.T) {
 		t.Errorf("a warning right after the data: %s", s.Warning(3, last+1))
 	}
 }
+
+// Silence of a source does not mean that all others are silent: what is known of them stays as it is.
+func TestSilenceOfOne(t *testing.T) {
+	s := NewState(clock)
+	for at := 0.0; at < 6*day; at += 600 {
+		s.Add(event.Node(1+int(at/600)%5), 20, at)
+	}
+	const at = 6 * day
+	now, faded := s.Features(nil, 1, at, 0), s.features(nil, 1, at, 0, at+day)
+	f := 0
+	for f < len(now) && now[f] <= faded[f] {
+		f++
+	}
+	if f == len(now) {
+		t.Fatal("no feature falls while all are silent")
+	}
+	m := constant(clock, -5)
+	m.Now[0], m.Now[1] = float32(f), (now[f]+faded[f])/2
+	for i := range 1 << (depth - 1) {
+		m.Now[2*inner+1<<(depth-1)+i] = 0
+	}
+	got, want := NewAsker(m).Forecast(s, 1, at, day), NewAsker(constant(clock, 0)).Forecast(s, 1, at, day)
+	if !slices.Equal(got.Silent, want.Silent) {
+		t.Errorf("the rates of silence are %v, want %v", got.Silent, want.Silent)
+	}
+}
