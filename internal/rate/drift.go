@@ -31,9 +31,10 @@ var (
 
 const (
 	driftPoints = 3e5 // from each stretch of time, after all actions of a training period; at least one after each
-	driftRows   = 1e6 // of these points in a training period are looked at, about,
-	driftEach   = 50  // but no more than this many for an event
-	driftMost   = 3e6 // points in a training period, where stretches of time are cut further for the hours of the day
+	driftRows   = 1e5 // of these points in a training period are looked at, about,
+	driftEach   = 25  // but no more than this many for an event, and not fewer than that
+	driftLeast  = 0.3
+	driftMost   = 1e6 // points in a training period, where stretches of time are cut further for the hours of the day
 	driftKey    = 0xd21f7
 	driftPrior  = 30 // events that the memory of an hour has at least
 )

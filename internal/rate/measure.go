@@ -81,6 +81,8 @@ func (a *Asker) ChooseDrift(ctx context.Context, p Period, unit event.Time) (nat
 		if d.Hours < 0 && a.Day > 0 {
 			cost += 0.01
 		}
+		// nor does one that hours are forgotten sooner by, and it follows later changes better
+		cost += 0.0005 * float64(max(0, d.Hours))
 		if x+cost < best {
 			best, nats, a.Drift = x+cost, x, d
 		}

@@ -94,7 +94,7 @@ func (w *Walk) look(u event.Node, t event.Time) {
 			continue
 		}
 		expected := p.Weight*s.likely(p.Src, p.At) + 1e-3
-		q := min(1, expected*min(driftEach, driftRows/(1+s.perSpan(p.At))))
+		q := min(1, expected*min(driftEach, max(driftLeast, driftRows/(1+s.perSpan(p.At)))))
 		if unit(mix(mix(driftKey, math.Float64bits(p.At)), uint64(p.Src))) < q {
 			w.x = s.Features(w.x[:0], p.Src, p.At, 0)
 			log := s.Offset(p.Src, p.At, 0) + w.model.Now.At(w.x)
