@@ -48,13 +48,17 @@ func (p *Predictor) Derives() bool {
 	return false
 }
 
+// warmUnit is how many events a unit has for a model that derives state from the events: a query that comes meanwhile
+// waits for one, less than a millisecond.
+const warmUnit = 64
+
 // CatchUp lets a model that remembers learn of at most this many more units of the events that it may know, so that
 // queries need not wait for that; and likewise one that derives state from the events. It says how many events are
 // left.
 func (p *Predictor) CatchUp(ctx context.Context, units int) (left int, err error) {
 	s := p.stream
 	if s == nil {
-		return p.warmUp(ctx, units*p.spec.Training.BatchSize)
+		return p.warmUp(ctx, units*warmUnit)
 	}
 	all := s.whole(s.log.Len())
 	next := max(s.seen, 0)/s.pass.BatchSize*s.pass.BatchSize + units*s.pass.BatchSize
@@ -73,6 +77,9 @@ func (p *Predictor) CatchUp(ctx context.Context, units int) (left int, err error
 // warmUp lets derived state go on by at most about this many events.
 func (p *Predictor) warmUp(ctx context.Context, events int) (left int, err error) {
 	threads := cmp.Or(p.options.Threads, runtime.GOMAXPROCS(0))
+	if events <= warmUnit {
+		threads = 1 // several would gain little, and keep the others from answering
+	}
 	for _, e := range p.model.Plan().Extras {
 		if w, ok := e.(sample.Warmer); ok && ctx.Err() == nil {
 			left = max(left, w.Warm(p.view(), events, threads))

@@ -10,6 +10,8 @@ import (
 // the latest. Events that come very late make what is derived go back far. Until that is done, beside what is there,
 // questions are answered at the state before: as_of says so, and min_as_of waits.
 type follower struct {
+	work sync.Mutex // held by the lane that lets what is derived go on
+
 	mu     sync.Mutex // guards what follows
 	ready  *state     // what is derived of it is there
 	next   *state     // it is on its way for this one; nil: none is

@@ -166,6 +166,12 @@ func (l *lane) run() {
 // catchUp updates the model's memory, or what it derives from the events, one unit at a time, so that requests need not
 // wait for that.
 func (l *lane) catchUp() {
+	if l.follows != nil {
+		if !l.follows.work.TryLock() {
+			return // another lane does so: a second one would only wait for it
+		}
+		defer l.follows.work.Unlock()
+	}
 	defer hold(l.device)()
 	to := l.epoch.now()
 	if l.follows != nil {

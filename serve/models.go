@@ -158,7 +158,11 @@ func (m *modelSlots) loadLane(g *generation, threads int) (*lane, error) {
 // ready builds a model's memory from all events, before it gets its first request.
 func (m *modelSlots) ready(ctx context.Context, g *generation) error {
 	defer hold(m.device)()
-	for _, l := range g.lanes() {
+	lanes := g.lanes()
+	if lanes[0].follows != nil {
+		slices.Reverse(lanes) // the slow one has more threads, and what it derives is that of both
+	}
+	for _, l := range lanes {
 		p := l.predictor
 		if err := p.Look(g.epoch.now().PastView); err != nil {
 			return err
