@@ -3,6 +3,7 @@ package eval
 import (
 	"math"
 	"slices"
+	"sort"
 	"sync"
 
 	"github.com/dygmamba/dygmamba/event"
@@ -37,12 +38,44 @@ func firstMeetings(part, full event.Span) []bool {
 	return first
 }
 
+// firstInOrder is firstMeetings for a part of a log in the order of time: no table of all pairs is needed then. False:
+// the part has other events, or in another order.
+func firstInOrder(part, full *event.Log) ([]bool, bool) {
+	some, all := part.All(), full.All()
+	if !full.Sorted() || some.Len() == 0 {
+		return nil, false
+	}
+	lo := sort.SearchFloat64s(all.Time, some.Time[0])
+	again := make([]bool, all.Len()-lo) // of the events from the first of the part on
+	pairs.FirstUnordered(all.Src, all.Dst, func(event, first int32) {
+		if i := int(event) - lo; i >= 0 {
+			again[i] = all.Time[first] < all.Time[event]
+		}
+	})
+	first, at := make([]bool, some.Len()), lo
+	for i := range first {
+		for at < all.Len() && all.Edge(at) != some.Edge(i) {
+			at++
+		}
+		if at == all.Len() {
+			return nil, false
+		}
+		first[i] = !again[at-lo]
+	}
+	return first, true
+}
+
 // fewAsked is how many times fewer events a part must have than the whole data set for histories to be looked at
 // instead of all events.
 const fewAsked = 16
 
 // firstIn is firstMeetings for a part of a log. Where there are histories, a few events need not go through all others.
 func firstIn(part, full *event.Log) []bool {
+	if part.Len() > full.Len()/fewAsked {
+		if first, ok := firstInOrder(part, full); ok {
+			return first
+		}
+	}
 	if full.Index() == nil || part.Len() > full.Len()/fewAsked {
 		return firstMeetings(part.All(), full.All())
 	}

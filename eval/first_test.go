@@ -71,3 +71,33 @@ func TestFirstMeetingsOfHistories(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+// TestFirstInOrder: of a log in the order of time the same is found without a table of its pairs, for parts that are
+// ranges and for others. A part with other events is noticed.
+func TestFirstInOrder(t *testing.T) {
+	full := event.NewLog(0)
+	for i := range 3000 {
+		e := event.Event{Src: event.Node(1 + i*i%13), Dst: event.Node(1 + i*7%31), Time: float64(i / 4)}
+		if i%3 == 0 {
+			e.Dst = event.Node(40 + i*i%701)
+		}
+		if _, err := full.Append(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, part := range []*event.Log{full.Part(2000, 3000), full.Part(0, 3000), full.Part(1001, 1300),
+		full.Select(func(i int) bool { return i%3 != 1 })} {
+		want := firstMeetings(part.All(), full.All())
+		got, ok := firstInOrder(part, full)
+		if !ok || !slices.Equal(got, want) || !slices.Contains(want, true) || !slices.Contains(want, false) {
+			t.Errorf("%v, %v, want %v", got, ok, want)
+		}
+	}
+	other := event.NewLog(0)
+	if _, err := other.Append(event.Event{Src: 1, Dst: 2, Time: 5, Edge: 3001}); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := firstInOrder(other, full); ok {
+		t.Error("a part with an event that is not in the log")
+	}
+}

@@ -161,7 +161,7 @@ func (l *Links) Fit(ctx context.Context, p *Protocol) error {
 	if chosen := drawn(events.Len(), relationEvents); len(chosen) < events.Len() {
 		events = events.Select(func(i int) bool { _, found := slices.BinarySearch(chosen, int32(i)); return found })
 	}
-	if _, err := run(ctx, l, pass, events, tally{}); err != nil {
+	if err := run(ctx, l, pass, events, newTally(l)); err != nil {
 		return fmt.Errorf("relation of the groups: %w", err)
 	}
 	l.relation = relationOf(kept)

@@ -306,6 +306,18 @@ func (p *Protocol) Evaluate(
 	return r, err
 }
 
+// evaluateTogether is Evaluate for contenders that share a memory. They are asked the same questions about links, batch
+// by batch, so that negatives are drawn, and events are remembered, once for all.
+func (p *Protocol) evaluateTogether(
+	ctx context.Context, list []Contender, part Part, strategy protocol.Negatives,
+) (results []Result, err error) {
+	err = rewound(list[0].Scorer, true, func() error {
+		results, err = p.links(ctx, part, strategy, list...)
+		return err
+	})
+	return results, err
+}
+
 // Validate measures a scorer on NewVal and Val with random negatives. Both start from what it remembers of training,
 // and it ends with what it remembers after Val, which is where testing starts and what a checkpoint holds. If it is
 // interrupted it remembers training alone.
@@ -414,26 +426,51 @@ func (p *Protocol) run(ctx context.Context, s replay.Scorer, part Part, strategy
 		}
 		return r, nil
 	}
-	pass, err := await.Do(ctx, func() (replay.Pass, error) { // indexes, pairs and first meetings are found here
-		p.FirstMeetings(part)
-		return p.passFor(s, part, strategy)
-	})
+	var measure func(context.Context, replay.Scorer, replay.Pass, Part) (Result, error)
+	switch {
+	case p.Task() == protocol.Regression:
+		measure = p.regress
+	case p.Task() == protocol.NodeClassification && p.named():
+		measure = p.classesOf
+	case p.Task() == protocol.NodeClassification:
+		measure = p.classify
+	default:
+		r, err := p.links(ctx, part, strategy, Contender{Scorer: s, Calibration: p.options.Calibration})
+		if err != nil {
+			return Result{}, err
+		}
+		return r[0], nil
+	}
+	pass, err := p.prepare(ctx, s, part, strategy)
 	if err != nil {
 		return Result{}, err
 	}
-	switch {
-	case p.Task() == protocol.Regression:
-		return p.regress(ctx, s, pass, part)
-	case p.Task() == protocol.NodeClassification && p.named():
-		return p.classesOf(ctx, s, pass, part)
-	case p.Task() == protocol.NodeClassification:
-		return p.classify(ctx, s, pass, part)
-	}
-	r, err := p.measure(ctx, s, pass, part)
+	return measure(ctx, s, pass, part)
+}
+
+// prepare is the pass for a scorer: indexes, pairs and first meetings are found here.
+func (p *Protocol) prepare(
+	ctx context.Context, s replay.Scorer, part Part, strategy protocol.Negatives,
+) (replay.Pass, error) {
+	return await.Do(ctx, func() (replay.Pass, error) {
+		p.FirstMeetings(part)
+		return p.passFor(s, part, strategy)
+	})
+}
+
+// links measures contenders on links. Several share a memory.
+func (p *Protocol) links(
+	ctx context.Context, part Part, strategy protocol.Negatives, list ...Contender,
+) ([]Result, error) {
+	pass, err := p.prepare(ctx, list[0].Scorer, part, strategy)
 	if err != nil {
-		return Result{}, fmt.Errorf("%v with %s negatives: %w", part, strategy, err)
+		return nil, err
 	}
-	return r, nil
+	results, err := p.measure(ctx, pass, part, list...)
+	if err != nil {
+		return nil, fmt.Errorf("%v with %s negatives: %w", part, strategy, err)
+	}
+	return results, nil
 }
 
 // seen keeps the events without any of the nodes.

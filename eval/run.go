@@ -85,65 +85,90 @@ func (r Result) TooFew() bool {
 // every batch.
 func Run(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log, listeners ...func(Answers)) (Result,
 	error) {
-	t, err := run(ctx, s, p, events, tally{tell: func(a Answers) {
+	t := newTally(s)
+	t.tell = func(a Answers) {
 		for _, listen := range listeners {
 			listen(a)
 		}
-	}})
-	if err != nil {
+	}
+	if err := run(ctx, s, p, events, t); err != nil {
 		return Result{}, err
 	}
 	return t.result(), nil
 }
 
-// measure does so for a part.
-func (p *Protocol) measure(ctx context.Context, s replay.Scorer, pass replay.Pass, part Part) (Result, error) {
-	start := tally{tell: p.options.OnAnswers, until: p.until, calibration: p.options.Calibration,
-		ranks: p.options.Ranks}
-	start.firsts.first = p.FirstMeetings(part)
-	t, err := run(ctx, s, pass, p.parts[part], start)
-	if err != nil {
-		return Result{}, err
+// measure does so for a part. Contenders that share a memory are asked about each batch one after another.
+func (p *Protocol) measure(ctx context.Context, pass replay.Pass, part Part, list ...Contender) ([]Result, error) {
+	meter := new(Meter)
+	tallies := make([]*tally, len(list))
+	for i, c := range list {
+		t := newTally(c.Scorer)
+		t.tell, t.until, t.calibration, t.ranks = p.options.OnAnswers, p.until, c.Calibration, p.options.Ranks
+		t.firsts.first, t.meter = p.FirstMeetings(part), meter
+		tallies[i] = t
 	}
-	r := t.result()
-	r.note(p.asked(part, t.asked), &t.aps, &t.aucs)
-	return r, nil
+	if err := run(ctx, list[0].Scorer, pass, p.parts[part], tallies...); err != nil {
+		return nil, err
+	}
+	results := make([]Result, len(list))
+	for i, t := range tallies {
+		results[i] = t.result()
+		results[i].note(p.asked(part, t.asked), &t.aps, &t.aucs)
+	}
+	return results, nil
 }
 
-// run measures on events, with a tally that knows who listens and when to end.
-func run(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log, t tally) (*tally, error) {
+// run measures on events, with tallies that know whom to ask, who listens and when to end. By is the scorer of the
+// first; others share its memory, which learns of each batch once.
+func run(ctx context.Context, by replay.Scorer, p replay.Pass, events *event.Log, tallies ...*tally) error {
 	if p.Negatives == nil {
-		return nil, fmt.Errorf("evaluation without negatives: there is nothing to tell the %d positives from",
+		return fmt.Errorf("evaluation without negatives: there is nothing to tell the %d positives from",
 			events.Len())
 	}
 	p.Negatives.Reset()
-	_, ranks := s.(replay.Ranker)
-	t.scorer, t.logits, t.hash, t.total = starter(s), !ranks, newNegativesHash(), events.Len()
-	if t.ranks != nil {
-		if err := t.together(ctx, s, p, events); err != nil {
-			return nil, fmt.Errorf("evaluate: %w", err)
-		}
-		return &t, nil
+	first, hash := tallies[0], newNegativesHash()
+	for _, t := range tallies {
+		t.hash, t.total = hash, events.Len()
 	}
-	for step, err := range p.Batches(ctx, s, events.All()) {
+	if first.ranks != nil {
+		if err := first.together(ctx, by, p, events); err != nil {
+			return fmt.Errorf("evaluate: %w", err)
+		}
+		return nil
+	}
+	for step, err := range p.Batches(ctx, by, events.All()) {
 		if err == nil {
-			err = t.ask(step)
+			hash.add(step.Batch.Queries, step.Span.Len())
+			err = askAll(tallies, step)
 		}
 		if err != nil {
-			if t.open != nil {
-				t.scorer.Finish()
+			for _, t := range tallies {
+				if t.open != nil {
+					t.scorer.Finish()
+				}
 			}
-			return nil, fmt.Errorf("evaluate: %w", err)
+			return fmt.Errorf("evaluate: %w", err)
 		}
-		t.asked += step.Span.Len()
-		if over(t.until) {
+		if over(first.until) {
 			break
 		}
 	}
-	if err := t.judge(t.open); err != nil {
-		return nil, fmt.Errorf("evaluate: %w", err)
+	for _, t := range tallies {
+		if err := t.judge(t.open); err != nil {
+			return fmt.Errorf("evaluate: %w", err)
+		}
 	}
-	return &t, nil
+	return nil
+}
+
+// askAll asks about one batch for each tally.
+func askAll(tallies []*tally, step *replay.Step) error {
+	for _, t := range tallies {
+		if err := t.ask(step); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // over says whether a time has come; the zero one never does.
@@ -180,7 +205,7 @@ type tally struct {
 	logits   bool
 	total    int // positives to come
 	hash     *negativesHash
-	meter    Meter
+	meter    *Meter
 	pos, neg []float32 // of all batches
 	batchAP  []float64
 	auc      float64 // sum over batches
@@ -200,6 +225,12 @@ type tally struct {
 	reliable    calibration.Tally
 }
 
+// newTally is one of a scorer's answers.
+func newTally(s replay.Scorer) *tally {
+	_, ranks := s.(replay.Ranker)
+	return &tally{scorer: starter(s), logits: !ranks, meter: new(Meter)}
+}
+
 // ask asks about one batch, and only then judges the one before: a scorer on a GPU computes meanwhile.
 func (t *tally) ask(step *replay.Step) error {
 	b, n := step.Batch, step.Span.Len()
@@ -210,7 +241,7 @@ func (t *tally) ask(step *replay.Step) error {
 	if err := t.scorer.Start(b, q.scores); err != nil {
 		return fmt.Errorf("score batch %d: %w", q.batch, err)
 	}
-	t.hash.add(b.Queries, n)
+	t.asked += n
 	before := t.open
 	t.open = q
 	return t.judge(before)
@@ -285,7 +316,7 @@ func (t *tally) result() Result {
 	}
 	r.AP, r.AUC, r.BatchAP = sum/n, t.auc/n, t.batchAP
 	r.GlobalAP, r.GlobalAUC = t.meter.Score(t.pos, t.neg)
-	t.firsts.put(&r, &t.meter)
+	t.firsts.put(&r, t.meter)
 	if t.logits {
 		loss := t.loss / n
 		r.Loss = &loss

@@ -28,6 +28,7 @@ type Contender struct {
 type Session struct {
 	protocol   *Protocol
 	contenders []Contender
+	sharing    []int // for each: the first contender with the same memory, itself where there is none before it
 }
 
 // OpenSession opens the protocol of a data set and warms contenders up for it. Trained models open their sessions
@@ -48,31 +49,40 @@ func (p *Protocol) Session(ctx context.Context, list ...Contender) (*Session, er
 
 // Join warms contenders up and adds them. Those that can share a memory with an earlier one do.
 func (s *Session) Join(ctx context.Context, list ...Contender) error {
-	var cold []model.StatefulScorer // of which each has a memory of its own
-	for _, c := range list {
-		memory, remembers := c.Scorer.(model.StatefulScorer)
-		if remembers && (c.Warm == nil || !c.Warm(s.protocol)) && !shares(memory, cold) {
-			cold = append(cold, memory)
+	type memory struct {
+		model.StatefulScorer
+		of int // contender
+	}
+	var cold []memory // each a memory of its own
+	sharing := slices.Clone(s.sharing)
+	for i, c := range list {
+		own := memory{of: len(s.contenders) + i}
+		sharing = append(sharing, own.of)
+		var remembers bool
+		own.StatefulScorer, remembers = c.Scorer.(model.StatefulScorer)
+		if !remembers || c.Warm != nil && c.Warm(s.protocol) {
+			continue
+		}
+		sharer, shares := c.Scorer.(model.MemorySharer)
+		shared := func(m memory) bool { return shares && sharer.ShareMemory(m.StatefulScorer) }
+		if at := slices.IndexFunc(cold, shared); at >= 0 {
+			sharing[own.of] = cold[at].of
+		} else {
+			cold = append(cold, own)
 		}
 	}
-	for _, memory := range cold {
-		if err := s.protocol.Warm(ctx, memory); err != nil {
+	for _, m := range cold {
+		if err := s.protocol.Warm(ctx, m.StatefulScorer); err != nil {
 			return err
 		}
 	}
-	s.contenders = append(s.contenders, list...)
+	s.contenders, s.sharing = append(s.contenders, list...), sharing
 	return nil
-}
-
-// shares lets a memory be that of one of the others, if it can.
-func shares(memory model.StatefulScorer, others []model.StatefulScorer) bool {
-	sharer, ok := memory.(model.MemorySharer)
-	return ok && slices.ContainsFunc(others, sharer.ShareMemory)
 }
 
 // As is the session with a part that has the events of a record: see Protocol.As.
 func (s *Session) As(part Part, sampled *Sampled) *Session {
-	return &Session{s.protocol.As(part, sampled), s.contenders}
+	return &Session{s.protocol.As(part, sampled), s.contenders, s.sharing}
 }
 
 // Protocol is what the session asks.
@@ -152,25 +162,63 @@ func (s *Session) Test(ctx context.Context, t Tests) ([]Row, error) {
 	for _, scenario := range t.Scenarios {
 		part, _ := PartOf(scenario)
 		for _, strategy := range t.Strategies {
-			for _, one := range s.contenders {
-				proto := s.asking(one, nil)
+			results := make([]Result, len(s.contenders))
+			for _, members := range s.groups(strategy) {
+				proto := s.asking(s.contenders[members[0]], nil)
 				if t.OnBatch != nil {
 					proto.options.OnBatch = func(done, _ int) {
-						t.OnBatch(int64(before+done), int64(total), scenario, strategy)
+						t.OnBatch(int64(before+len(members)*done), int64(total), scenario, strategy)
 					}
 				}
 				if !t.Until.IsZero() {
-					proto = proto.Until(time.Now().Add(time.Until(t.Until) / time.Duration(left)))
+					share := time.Until(t.Until) * time.Duration(len(members)) / time.Duration(left)
+					proto = proto.Until(time.Now().Add(share))
 				}
-				left--
-				r, err := proto.Evaluate(ctx, one.Scorer, part, strategy)
-				if err != nil {
+				left -= len(members)
+				if err := s.measure(ctx, proto, part, strategy, members, results); err != nil {
 					return nil, err
 				}
-				before += r.Positives
-				rows = append(rows, Row{scenario, strategy, one.Name, r})
+				before += len(members) * results[members[0]].Positives
+			}
+			for i, one := range s.contenders {
+				rows = append(rows, Row{scenario, strategy, one.Name, results[i]})
 			}
 		}
 	}
 	return rows, nil
+}
+
+// groups are the contenders, by number, that are measured together: those that share a memory, where nothing but links
+// is asked about and no other process takes part.
+func (s *Session) groups(strategy protocol.Negatives) (groups [][]int) {
+	together := s.protocol.Task() == protocol.LinkPrediction && strategy != protocol.TimeNegatives &&
+		s.protocol.options.Ranks == nil
+	for i, with := range s.sharing {
+		at := slices.IndexFunc(groups, func(g []int) bool { return together && s.sharing[g[0]] == with })
+		if at < 0 {
+			groups = append(groups, []int{i})
+		} else {
+			groups[at] = append(groups[at], i)
+		}
+	}
+	return groups
+}
+
+// measure measures the members of a group.
+func (s *Session) measure(ctx context.Context, proto *Protocol, part Part, strategy protocol.Negatives, members []int,
+	results []Result) error {
+	if len(members) == 1 {
+		r, err := proto.Evaluate(ctx, s.contenders[members[0]].Scorer, part, strategy)
+		results[members[0]] = r
+		return err
+	}
+	var list []Contender
+	for _, i := range members {
+		list = append(list, s.contenders[i])
+	}
+	found, err := proto.evaluateTogether(ctx, list, part, strategy)
+	for i, r := range found {
+		results[members[i]] = r
+	}
+	return err
 }

@@ -28,7 +28,7 @@ type StatefulScorer interface {
 type Rewinder interface{ Mark() (rewind func()) }
 
 // MemorySharer is a StatefulScorer that can share its memory with another one, of which it says whether it could: what
-// either commits or forgets, the other does too. One of them may be at work at a time.
+// either commits or forgets, the other does too. They have the same plans, and one of them may be at work at a time.
 type MemorySharer interface {
 	ShareMemory(with StatefulScorer) bool
 }

@@ -2,6 +2,9 @@
 package replay
 
 import (
+	"context"
+
+	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/sample"
 )
@@ -36,4 +39,11 @@ type Memory interface {
 	Planner
 	UnitPlan() sample.Plan        // what Commit wants gathered of events that nobody has just asked about
 	Commit(b *sample.Batch) error // remembers b.Events
+}
+
+// BulkMemory is a Memory that gathers nothing, and knows the same however events that nobody asks about are cut into
+// units.
+type BulkMemory interface {
+	Memory
+	CommitAll(ctx context.Context, events event.Span) error // remembers events, or nothing if ctx ends
 }

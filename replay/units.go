@@ -135,9 +135,17 @@ func (p Pass) Remember(ctx context.Context, m Memory, events event.Span) error {
 	if err := p.check(m.UnitPlan(), 0); err != nil {
 		return err
 	}
-	var tell func(int)
-	if p.OnBatch != nil {
-		tell = func(done int) { p.OnBatch(done, events.Len()) }
+	tell := func(done int) {
+		if p.OnBatch != nil {
+			p.OnBatch(done, events.Len())
+		}
+	}
+	if bulk, ok := m.(BulkMemory); ok {
+		if err := bulk.CommitAll(ctx, events); err != nil {
+			return fmt.Errorf("remember events: %w", err)
+		}
+		tell(events.Len())
+		return nil
 	}
 	if err := newUnits(p, m, events, p.BatchSize).rest(ctx, tell); err != nil {
 		return fmt.Errorf("remember events: %w", err)

@@ -33,10 +33,27 @@ func (c *Column[T]) Append(x T) {
 	*c.At(c.n - 1) = x
 }
 
+// Extend adds entries that are zero, so that there are n.
+func (c *Column[T]) Extend(n int) {
+	if more := (n+chunk-1)>>chunkBits - len(c.chunks); more > 0 {
+		c.room(more)
+	}
+	for c.n < n { // what was truncated is not zero
+		rest := c.chunks[c.n>>chunkBits][c.n&(chunk-1):]
+		rest = rest[:min(len(rest), n-c.n)]
+		clear(rest)
+		c.n += len(rest)
+	}
+}
+
 // grow makes room for an eighth more, in one piece, so that it can lie on large pages.
 func (c *Column[T]) grow() {
-	more := 1 + len(c.chunks)/8
-	room := memory.Huge(make([]T, more*chunk))
+	c.room(1 + len(c.chunks)/8)
+}
+
+// room adds chunks.
+func (c *Column[T]) room(chunks int) {
+	room := memory.Huge(make([]T, chunks*chunk))
 	for lo := 0; lo < len(room); lo += chunk {
 		c.chunks = append(c.chunks, room[lo:lo+chunk])
 	}

@@ -18,7 +18,7 @@ type Numbered struct {
 func Number(src, dst []int32) *Numbered {
 	// First each event has the event in which its pair met first, then ^number if it is this one, then the number.
 	of := memory.Huge(make([]int32, len(src)))
-	distinct := newParts(src, dst).each(func(event, first int32) { of[event] = first })
+	distinct := newParts(src, dst, false).each(func(event, first int32) { of[event] = first })
 	n := &Numbered{Of: of, First: memory.Huge(make([]int32, distinct)), Keys: memory.Huge(make([]uint64, distinct))}
 	const some = 1 << 18
 	next := make([]int32, parallel.Chunks(len(of), some)) // the number of the first new pair in a range of events
@@ -59,7 +59,13 @@ func Number(src, dst []int32) *Numbered {
 }
 
 // Distinct is how many distinct pairs (src[i], dst[i]) there are, counted on all processors.
-func Distinct(src, dst []int32) int { return newParts(src, dst).each(nil) }
+func Distinct(src, dst []int32) int { return newParts(src, dst, false).each(nil) }
+
+// FirstUnordered tells of every event the one in which its pair met first, in either direction. It tells on all
+// processors, in no order.
+func FirstUnordered(src, dst []int32, tell func(event, first int32)) {
+	newParts(src, dst, true).each(tell)
+}
 
 // Len is the number of distinct pairs.
 func (n *Numbered) Len() int { return len(n.First) }

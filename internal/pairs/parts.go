@@ -11,8 +11,9 @@ import (
 // parts are events by the hash of their pairs: all events of a pair are in the same part. A table of all pairs is far
 // larger than a processor's cache, and each look-up would wait for memory. The table of a part is not.
 type parts struct {
-	src, dst []int32
-	bits     uint // of the hash that say which part: the highest ones
+	src, dst  []int32
+	unordered bool // pairs are the same whoever came first
+	bits      uint // of the hash that say which part: the highest ones
 	// [ranges][parts] how many events of a part are in a range of the events, which is one goroutine's; then where the
 	// next of them goes
 	at   [][]int
@@ -27,14 +28,14 @@ const (
 	passEvents = 1 << 25 // events that are held at a time, 12 bytes each
 )
 
-func newParts(src, dst []int32) *parts {
-	p := &parts{src: src, dst: dst, bits: uint(bits.Len(uint(len(src) / partEvents)))}
+func newParts(src, dst []int32, unordered bool) *parts {
+	p := &parts{src: src, dst: dst, unordered: unordered, bits: uint(bits.Len(uint(len(src) / partEvents)))}
 	p.size = make([]int, 1<<p.bits)
 	p.at = make([][]int, min(runtime.GOMAXPROCS(0), 1+len(src)/partEvents))
 	p.ranges(func(r, lo, hi int) {
 		p.at[r] = make([]int, 1<<p.bits)
 		for i := lo; i < hi; i++ {
-			p.at[r][p.of(Key(src[i], dst[i]))]++
+			p.at[r][p.of(p.key(i))]++
 		}
 	})
 	for _, counts := range p.at {
@@ -43,6 +44,14 @@ func newParts(src, dst []int32) *parts {
 		}
 	}
 	return p
+}
+
+// key is the pair of an event.
+func (p *parts) key(i int) uint64 {
+	if p.unordered {
+		return Unordered(p.src[i], p.dst[i])
+	}
+	return Key(p.src[i], p.dst[i])
 }
 
 // of is the part of a pair.
@@ -99,7 +108,7 @@ func (p *parts) gather(lo, hi, n int) (ends []int) {
 	p.ranges(func(r, from, to int) {
 		at := p.at[r][lo:hi]
 		for i := from; i < to; i++ {
-			key := Key(p.src[i], p.dst[i])
+			key := p.key(i)
 			if part := p.of(key) - uint64(lo); part < uint64(len(at)) {
 				p.keys[at[part]], p.events[at[part]] = key, int32(i)
 				at[part]++

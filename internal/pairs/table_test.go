@@ -114,3 +114,22 @@ func BenchmarkAdd(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.N)*200/b.Elapsed().Seconds(), "keys/s")
 }
+
+// A column that was extended has zeros, also where something was truncated.
+func TestExtend(t *testing.T) {
+	var c pairs.Column[int]
+	for i := range 100_000 {
+		c.Append(i + 1)
+	}
+	c.Truncate(40_000)
+	c.Extend(150_000)
+	c.Append(7)
+	if c.Len() != 150_001 || *c.At(150_000) != 7 || *c.At(39_999) != 40_000 {
+		t.Fatalf("%d entries", c.Len())
+	}
+	for i := 40_000; i < 150_000; i++ {
+		if *c.At(i) != 0 {
+			t.Fatalf("entry %d is %d", i, *c.At(i))
+		}
+	}
+}

@@ -122,10 +122,7 @@ func (b *Bank) Score(batch *sample.Batch, out []float32) error {
 	for _, q := range batch.Queries {
 		b.keys = append(b.keys, pairs.Key(q.Src, q.Dst))
 	}
-	b.numbers = resize(b.numbers, len(b.keys))
-	b.pairs.Find(b.keys, b.numbers)
-	b.ahead(b.numbers)
-	for i, n := range b.numbers {
+	for i, n := range b.find(b.keys) {
 		out[i] = 0
 		if n != pairs.None && b.keeps(b.met.At(int(n))) {
 			out[i] = 1

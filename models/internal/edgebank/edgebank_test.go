@@ -2,7 +2,9 @@ package edgebank
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
+	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -19,6 +21,7 @@ import (
 )
 
 var (
+	_ replay.BulkMemory    = (*Bank)(nil)
 	_ replay.Ranker        = (*Bank)(nil)
 	_ model.StatefulScorer = (*Bank)(nil)
 )
@@ -325,5 +328,35 @@ func TestVariantsHaveNames(t *testing.T) {
 	}
 	if len(names) != 4 {
 		t.Errorf("%v", names)
+	}
+}
+
+// A bank that learns of many events at once remembers what it would event by event, and goes on from there.
+func TestCommitAll(t *testing.T) {
+	log := streamtest.Generate(streamtest.Shape{Events: bulk + 5000, Sources: 300, Dests: 200, Instants: 900,
+		Repeat: 0.3}, 1)
+	for _, c := range Variants() {
+		many, few := bank(t, c), bank(t, c)
+		for _, part := range []event.Span{log.Span(0, bulk), log.Span(bulk, log.Len())} {
+			if err := many.CommitAll(t.Context(), part); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for span := range log.Batches(0, log.Len(), 50) {
+			few.observe(span)
+		}
+		if !bytes.Equal(many.bytes(), few.bytes()) || many.events != few.events || many.latest != few.latest {
+			t.Errorf("%v remembers otherwise", c)
+		}
+		many.refresh()
+		few.refresh()
+		if math.Abs(many.bound.least-few.bound.least) > 1e-9 || math.Abs(many.bound.most-few.bound.most) > 1e-9 {
+			t.Errorf("%v has bounds %v, want %v", c, many.bound, few.bound)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		if err := bank(t, c).CommitAll(ctx, log.All()); !errors.Is(err, context.Canceled) {
+			t.Errorf("%v: %v", c, err)
+		}
 	}
 }

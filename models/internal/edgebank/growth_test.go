@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -159,4 +160,44 @@ func countEdgeBank(negatives protocol.Negatives) func(*testing.T, *dataset.Set) 
 			t.Fatalf("%d rows, error %v", len(rows), err)
 		}
 	}
+}
+
+// Banks that are measured together, on one memory, have the results that each has alone.
+func TestMeasuredTogether(t *testing.T) {
+	shape := streamtest.Shape{Events: 4000, Sources: 60, Dests: 40, Instants: 1500, Repeat: 0.5}
+	set := dataset.Featureless("stream", streamtest.Generate(shape, 1))
+	tests := eval.Tests{Strategies: []protocol.Negatives{protocol.RandomNegatives, protocol.InductiveNegatives}}
+	for _, order := range []protocol.Order{protocol.Arrival, protocol.Strict} {
+		var list []eval.Contender
+		var alone []eval.Row
+		for _, c := range Variants() {
+			own := eval.Contender{Name: c.String(), Scorer: bank(t, c)}
+			alone = append(alone, measured(t, set, order, tests, own)...)
+			list = append(list, eval.Contender{Name: own.Name, Scorer: bank(t, c)})
+		}
+		together := measured(t, set, order, tests, list...)
+		if len(together) != len(alone) || len(alone) != 4*len(list) {
+			t.Fatalf("%d rows together and %d alone, want %d", len(together), len(alone), 4*len(list))
+		}
+		for i, got := range together {
+			if want := alone[i%len(list)*4+i/len(list)]; !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: %+v together, %+v alone", got.Contender, got, want)
+			}
+		}
+	}
+}
+
+// measured are the rows of a session's tests.
+func measured(t *testing.T, set *dataset.Set, order protocol.Order, tests eval.Tests, list ...eval.Contender,
+) []eval.Row {
+	t.Helper()
+	session, err := growthProtocol(t, set, order).Session(t.Context(), list...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := session.Test(t.Context(), tests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
 }

@@ -1,10 +1,14 @@
 package edgebank
 
 import (
+	"context"
 	"math"
+	"slices"
 
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/await"
 	"github.com/dygmamba/dygmamba/internal/pairs"
+	"github.com/dygmamba/dygmamba/sample"
 )
 
 // ledger is what banks remember. Those of one evaluation share one.
@@ -19,6 +23,10 @@ type ledger struct {
 	version    int      // one more with every change
 	touched    int      // of no meaning: what ahead read
 	journal    *journal // nil: nobody will rewind
+
+	asked   []uint64 // keys that were looked up last,
+	found   []int32  // their numbers,
+	foundAt int      // and the version that has them
 }
 
 // meetings is what is remembered of a pair.
@@ -36,6 +44,18 @@ func (m *meetings) interval() float64 {
 }
 
 func newLedger(keepsTimes bool) *ledger { return &ledger{keepsTimes: keepsTimes, latest: math.Inf(-1)} }
+
+// find is the numbers of pairs, None for those that never met, until the next find. Banks that share the ledger ask
+// about the same pairs one after another.
+func (l *ledger) find(keys []uint64) []int32 {
+	if l.foundAt == l.version && slices.Equal(l.asked, keys) {
+		return l.found
+	}
+	l.asked, l.found, l.foundAt = append(l.asked[:0], keys...), resize(l.found, len(keys)), l.version
+	l.pairs.Find(keys, l.found)
+	l.ahead(l.found)
+	return l.found
+}
 
 // remember takes events. Numbers has room for those of their pairs.
 func (l *ledger) remember(keys []uint64, numbers []int32, times []event.Time) {
@@ -58,6 +78,58 @@ func (l *ledger) remember(keys []uint64, numbers []int32, times []event.Time) {
 	}
 	l.events += len(keys)
 	l.version++
+}
+
+// bulk is how many events are worth numbering their pairs all at once.
+const bulk = 1 << 16
+
+// CommitAll remembers events. Where these are the first and many, their pairs are numbered on all processors, in parts
+// that fit the caches, and each is remembered once and not event by event.
+func (b *Bank) CommitAll(ctx context.Context, events event.Span) error {
+	l := b.ledger
+	if l.events == 0 && l.journal == nil && events.Len() >= bulk && slices.IsSorted(events.Time) {
+		first, err := await.Do(ctx, func() (*ledger, error) { return newLedger(l.keepsTimes).begin(events), nil })
+		if err != nil {
+			return err
+		}
+		first.version = l.version + 1
+		*l = *first
+		return nil
+	}
+	const some = 1 << 12
+	for part := range events.Batches(some) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := b.Commit(&sample.Batch{Events: part}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin is a new ledger that has learned of events in the order of time.
+func (l *ledger) begin(events event.Span) *ledger {
+	n := pairs.Number(events.Src, events.Dst)
+	l.pairs = *n.Table()
+	l.met.Extend(n.Len())
+	for i, number := range n.Of {
+		m := l.met.At(int(number))
+		m.last = events.Time[i]
+		m.count++
+	}
+	for number, first := range n.First {
+		m := l.met.At(number)
+		m.first = events.Time[first]
+		l.intervals.replace(0, m.interval())
+	}
+	l.events, l.latest = events.Len(), events.Time[events.Len()-1]
+	if l.keepsTimes {
+		for _, at := range events.Time {
+			l.times.Append(at)
+		}
+	}
+	return l
 }
 
 // ahead reads what is remembered of pairs before each is needed, so that the waits for memory overlap.
