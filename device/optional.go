@@ -1,5 +1,10 @@
 package device
 
+import (
+	"context"
+	"errors"
+)
+
 // What some devices can do beyond the contract. A user asks with a type assertion and does without where the answer is
 // no.
 
@@ -36,6 +41,29 @@ type Keeper interface {
 	// Keep says that b is changed by Write and Update alone, if at all. Each makes the device forget what it has kept
 	// of b, and so does Free.
 	Keep(b Buffer)
+}
+
+// Stopper is an optional interface: a device that can end a matrix product before it is done.
+type Stopper interface {
+	// StopWhen makes products panic with *Stopped once done is closed, until it is called again; nil: they never do.
+	// What is left in the memory that they write to is of no meaning.
+	StopWhen(done <-chan struct{})
+}
+
+// Stopped is the panic value of a product that was ended, see Stopper.
+type Stopped struct{ Device string }
+
+func (s *Stopped) Error() string { return s.Device + " was stopped" }
+
+// Guarded lets tensor.Guard return the error.
+func (s *Stopped) Guarded() {}
+
+// Ended is why ctx ended, if err is that something was stopped because of that; otherwise nil.
+func Ended(ctx context.Context, err error) error {
+	if stopped := (*Stopped)(nil); errors.As(err, &stopped) {
+		return ctx.Err()
+	}
+	return nil
 }
 
 // Limited is an optional interface: a device that knows how much memory it has left.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/dygmamba/dygmamba/calibration"
+	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/collective"
 	"github.com/dygmamba/dygmamba/replay"
@@ -138,8 +140,11 @@ func run(ctx context.Context, by replay.Scorer, p replay.Pass, events *event.Log
 	}
 	for step, err := range p.Batches(ctx, by, events.All()) {
 		if err == nil {
+			var ended bool
+			if ended, err = askAll(ctx, tallies, step); ended {
+				break
+			}
 			hash.add(step.Batch.Queries, step.Span.Len())
-			err = askAll(tallies, step)
 		}
 		if err != nil {
 			for _, t := range tallies {
@@ -161,14 +166,29 @@ func run(ctx context.Context, by replay.Scorer, p replay.Pass, events *event.Log
 	return nil
 }
 
-// askAll asks about one batch for each tally.
-func askAll(tallies []*tally, step *replay.Step) error {
+// askAll asks about one batch for each tally. Ended says that the time was up before the batch was scored, where
+// another one has been: it does not count then.
+func askAll(ctx context.Context, tallies []*tally, step *replay.Step) (ended bool, err error) {
+	first := tallies[0]
+	if s, ok := first.scorer.(replay.Stopper); ok {
+		limited, done := ctx, context.CancelFunc(func() {})
+		if !first.until.IsZero() && first.asked > 0 {
+			limited, done = context.WithDeadline(ctx, first.until)
+		}
+		defer done()
+		s.StopWhen(limited.Done())
+		defer s.StopWhen(nil)
+	}
 	for _, t := range tallies {
 		if err := t.ask(step); err != nil {
-			return err
+			stopped := (*device.Stopped)(nil)
+			if !errors.As(err, &stopped) {
+				return false, err
+			}
+			return ctx.Err() == nil, ctx.Err()
 		}
 	}
-	return nil
+	return false, nil
 }
 
 // over says whether a time has come; the zero one never does.

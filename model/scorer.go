@@ -46,6 +46,7 @@ type DeviceScorer struct {
 	started  int
 	finished int
 	memory   *remembering // nil until asked for, and where the model does not remember
+	stop     <-chan struct{}
 }
 
 // NewScorer makes a scorer. The model may be trained on between calls.
@@ -72,6 +73,10 @@ func (s *DeviceScorer) Scorer() Scorer {
 	return s.memory
 }
 
+// StopWhen lets Start end with a *device.Stopped once done is closed, where the device can, until it is called again;
+// nil: it does not.
+func (s *DeviceScorer) StopWhen(done <-chan struct{}) { s.stop = done }
+
 // Plan is what the model wants gathered.
 func (s *DeviceScorer) Plan() sample.Plan { return s.model.Plan() }
 
@@ -87,6 +92,10 @@ func (s *DeviceScorer) Score(b *sample.Batch, out []float32) error {
 // Start begins to score b; Finish ends it. Two batches may be under way.
 func (s *DeviceScorer) Start(b *sample.Batch, out []float32) error {
 	reading := &s.readings[s.started%len(s.readings)]
+	if dev, ok := s.tape.Device().(device.Stopper); ok && s.stop != nil {
+		dev.StopWhen(s.stop)
+		defer dev.StopWhen(nil)
+	}
 	err := tensor.Guard(func() {
 		*reading = device.Reading{}
 		if len(b.Queries) == 0 {

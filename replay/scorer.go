@@ -28,6 +28,9 @@ type Starter interface {
 	Finish() error
 }
 
+// Stopper is a scorer that can end before it has scored: Start then returns an error with a *device.Stopped.
+type Stopper interface{ StopWhen(done <-chan struct{}) }
+
 // Ranker is a scorer whose scores only put queries in order. They are no log-odds, so no loss is computed of them.
 type Ranker interface {
 	Scorer

@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/model"
@@ -36,7 +37,8 @@ func (r *Run) Fit(ctx context.Context) (eval.Limits, error) {
 	var inOrder bool
 	var err error
 	failed := tensor.Guard(func() { inOrder, err = r.probe(ctx) })
-	if err = cmp.Or(failed, err); err != nil {
+	err = cmp.Or(failed, err)
+	if err = cmp.Or(device.Ended(ctx, err), err); err != nil {
 		return eval.Limits{}, fmt.Errorf("measure the speed of training: %w", err)
 	}
 	split := r.Protocol.Whole()
@@ -162,6 +164,7 @@ func (r *Run) steps(ctx context.Context, l *Learner, by replay.Planner, proto *e
 		if err != nil {
 			return 0, err
 		}
+		l.Stop = ctx.Done()
 		l.Step(step.Batch, uint64(done))
 		r.Device.Read(loss, l.Loss.Data) // when it is there, the step is over
 		if done += step.Span.Len(); done <= size {

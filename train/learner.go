@@ -29,6 +29,11 @@ type Learner struct {
 	labels []float32
 	said   model.Embedding
 	body   func() // bound once, so that a step allocates nothing
+
+	// Stop ends a step where the device can: it then panics with *device.Stopped, see tensor.Guard, and leaves weights
+	// and memory as they were. Nil: never.
+	Stop    <-chan struct{}
+	stopper device.Stopper // nil: the device cannot
 }
 
 // NewLearner builds a model that is ready to learn. Failures of the device come as panics, see tensor.Guard.
@@ -78,7 +83,8 @@ func learnerOf(m model.Model, s model.Spec, task Task) (*Learner, error) {
 	if l.Classifier() != nil {
 		l.asked = grad.NewTape(dev, false)
 	}
-	l.body = func() { l.Gradients(); l.Optim.Step() }
+	l.stopper, _ = dev.(device.Stopper)
+	l.body = func() { l.Gradients(); l.toTheEnd(); l.Optim.Step() }
 	return l, nil
 }
 
@@ -90,12 +96,23 @@ func (l *Learner) Reset(b *sample.Batch, key uint64) {
 
 // Step takes a whole step of the optimizer, which a device may have recorded.
 func (l *Learner) Step(b *sample.Batch, key uint64) {
+	if l.stopper != nil && l.Stop != nil {
+		l.stopper.StopWhen(l.Stop)
+		defer l.toTheEnd()
+	}
 	l.Reset(b, key)
 	recorded := model.StepKey(l.Model, b)
 	if l.asked != nil { // its memory is part of what is recorded
 		recorded = grad.Key(recorded, uint64(l.asked.Moves()))
 	}
 	l.Tape.Replay(recorded, l.body)
+}
+
+// toTheEnd lets nothing stop the device from here on: something that lasts is about to change.
+func (l *Learner) toTheEnd() {
+	if l.stopper != nil {
+		l.stopper.StopWhen(nil)
+	}
 }
 
 // Params are what the optimizer moves.
@@ -161,6 +178,7 @@ func (l *Learner) Forward() {
 		if l.asked != nil {
 			on = l.asked
 		}
+		l.toTheEnd()
 		l.memory.Commit(on, b, &l.said)
 	}
 }

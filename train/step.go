@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -29,7 +30,7 @@ type pendingStep struct {
 
 // step launches a step, and only then looks at the results of the one before: the device has work while they are added
 // up and while the next batch is prepared. Where results are there at once, they are looked at at once.
-func (t *trainer) step(s *replay.Step, done int) error {
+func (t *trainer) step(ctx context.Context, s *replay.Step, done int) error {
 	n := len(s.Batch.Queries)
 	if t.Chooser() != nil || t.Spec.Outputs() > 1 { // one choice among several, no answers to queries
 		n = 0
@@ -37,6 +38,9 @@ func (t *trainer) step(s *replay.Step, done int) error {
 	next := &t.pending[t.at.Step%2]
 	next.batch, next.positives, next.done = t.at.Batch, s.Span.Len(), done
 	next.results = slices.Grow(next.results[:0], n+1)[:n+1]
+	if t.Chooser() == nil {
+		t.Stop = ctx.Done()
+	}
 	err := tensor.Guard(func() {
 		t.Step(s.Batch, grad.Key(t.Seed, t.at.Step))
 		if n > 0 {
@@ -44,6 +48,9 @@ func (t *trainer) step(s *replay.Step, done int) error {
 		}
 		next.loss = device.ReadLater(t.Device, next.results[n:], t.Loss.Data)
 	})
+	if ended := device.Ended(ctx, err); ended != nil {
+		return fmt.Errorf("stopped within a step: %w", ended)
+	}
 	if err != nil {
 		return t.failed(next, err)
 	}

@@ -246,7 +246,7 @@ func (t *trainer) walk(ctx context.Context) (waited time.Duration, err error) {
 		if t.sharded != nil {
 			err = t.stepTogether(ctx, step, done)
 		} else {
-			err = t.step(step, done)
+			err = t.step(ctx, step, done)
 		}
 		if err != nil {
 			return waited, err

@@ -32,6 +32,7 @@ type Device struct {
 	words   [][dropSpan]uint32 // one for each worker, see dropRun
 	weights []float32          // see attentionBatch.memory
 	kept    kept
+	halt    <-chan struct{} // see StopWhen
 
 	sparse map[*float32]bool // the buffers of AllocSparse that are in use, by their first numbers
 	vacant [][]float32       // those that were freed, for the next of their size
@@ -42,6 +43,7 @@ var (
 	_ device.Metered  = (*Device)(nil)
 	_ device.Threaded = (*Device)(nil)
 	_ device.Keeper   = (*Device)(nil)
+	_ device.Stopper  = (*Device)(nil)
 )
 
 // New starts a device and its threads; Close ends them.
@@ -181,6 +183,19 @@ func (d *Device) Zero(b device.Buffer) {
 
 // Sync does nothing: kernels are done when their call returns.
 func (d *Device) Sync() {}
+
+// StopWhen makes products panic once done is closed.
+func (d *Device) StopWhen(done <-chan struct{}) { d.halt = done }
+
+// stopped says whether products are to end.
+func (d *Device) stopped() bool {
+	select {
+	case <-d.halt: // never, where it is nil
+		return true
+	default:
+		return false
+	}
+}
 
 // Close ends the threads.
 func (d *Device) Close() error {

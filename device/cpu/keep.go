@@ -72,6 +72,9 @@ func (k *kept) changed(b device.Buffer) {
 	}
 }
 
+// forget forgets all packs.
+func (k *kept) forget() { clear(k.packs) }
+
 // freed forgets b.
 func (k *kept) freed(b device.Buffer) {
 	for i := len(k.still) - 1; i >= 0; i-- {

@@ -20,6 +20,10 @@ func (d *Device) MatMul(c, a, b device.Mat, g device.Gemm) {
 	default:
 		t.packed()
 	}
+	if d.stopped() {
+		d.kept.forget() // what was packed may not be whole
+		panic(&device.Stopped{Device: d.name})
+	}
 }
 
 // productTask is one call of MatMul: C [m,n], each number a sum of k products. It runs in steps that share their
@@ -36,7 +40,11 @@ type productTask struct {
 	bias    []float32 // what the sums of a row start at
 }
 
-func (t *productTask) run(chunk, worker int) { t.step(t, chunk, worker) }
+func (t *productTask) run(chunk, worker int) {
+	if !t.d.stopped() {
+		t.step(t, chunk, worker)
+	}
+}
 
 // matrix is the memory from matrix i of the batch on.
 func matrix(m device.Mat, i, step int) []float32 { return m.Buf.Host[min(i*step, m.Buf.Len):] }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/recorded"
@@ -93,6 +94,45 @@ func (e *entry) resumesIn(t testing.TB, spec model.Spec) {
 		}
 	}
 	compare("with interruptions", cutUp, e.devices[2])
+	if dev, ok := e.devices[2].(*cpu.Device); ok {
+		within := t.TempDir()
+		e.stop(t, spec, within, dev)
+		compare("with interruptions of steps and answers", within, dev)
+	}
+}
+
+// stop goes on with a training that is stopped in the middle of a matrix product, again and again, each time after
+// twice as many products, until it ends.
+func (e *entry) stop(t testing.TB, spec model.Spec, dir string, dev *cpu.Device) {
+	t.Helper()
+	for products := 3; ; products *= 2 {
+		ctx, proto := e.interrupted(t, spec.Order, 0, 0)
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		job := e.run(spec, dir, &stopping{dev, products, cancel}, proto)
+		job.Resume = true
+		_, err := job.Train(ctx)
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("stopped at product %d: %v", products, err)
+		}
+	}
+}
+
+// stopping is a device that is told to stop when a number of products is left to compute.
+type stopping struct {
+	*cpu.Device
+	left int
+	stop func()
+}
+
+func (s *stopping) MatMul(c, a, b device.Mat, g device.Gemm) {
+	if s.left--; s.left == 0 {
+		s.stop()
+	}
+	s.Device.MatMul(c, a, b, g)
 }
 
 // interrupt goes on with a training until it is cut.
