@@ -76,14 +76,23 @@ func Fill(l *event.Log, start []uint32, s Shard, words []event.Time) {
 	fill(l.All(), nil, start, s.Lo, s.Hi, words)
 }
 
-// fill does that for nodes lo to hi−1 of events in an order; nil: the one they have.
+// fill does that for nodes lo to hi−1 of events in an order; nil: the one they have. An entry is first written in one
+// piece, so that it takes one wait for memory and not three, and each history is put in its form when it is whole.
 func fill(s event.Span, order []int32, start []uint32, lo, hi event.Node, words []event.Time) {
 	if len(words) == 0 {
 		return
 	}
+	type entry struct {
+		time event.Time
+		node event.Node
+		edge event.Edge
+	}
 	first, width := start[lo], uint32(hi-lo)
-	used := make([]uint32, width)
-	ids := unsafe.Slice((*int32)(unsafe.Pointer(unsafe.SliceData(words))), 2*len(words))
+	entries := unsafe.Slice((*entry)(unsafe.Pointer(unsafe.SliceData(words))), len(words)/2)
+	next := make([]uint32, width) // where the next entry of a node goes
+	for n := range next {
+		next[n] = start[int(lo)+n] - first
+	}
 	for k := range s.Src {
 		i := k
 		if order != nil {
@@ -92,18 +101,21 @@ func fill(s event.Span, order []int32, start []uint32, lo, hi event.Node, words 
 		u, v := s.Src[i], s.Dst[i]
 		// The same for either end, written out: this is the loop that everything waits for.
 		if own := uint32(u - lo); own < width {
-			from, count, at := int(start[u]-first), int(start[u+1]-start[u]), int(used[own])
-			used[own]++
-			words[2*from+at] = s.Time[i]
-			at += 4*from + 2*count
-			ids[at], ids[at+count] = v, s.Edge(i)
+			entries[next[own]] = entry{s.Time[i], v, s.Edge(i)}
+			next[own]++
 		}
 		if own := uint32(v - lo); own < width {
-			from, count, at := int(start[v]-first), int(start[v+1]-start[v]), int(used[own])
-			used[own]++
-			words[2*from+at] = s.Time[i]
-			at += 4*from + 2*count
-			ids[at], ids[at+count] = u, s.Edge(i)
+			entries[next[own]] = entry{s.Time[i], u, s.Edge(i)}
+			next[own]++
+		}
+	}
+	var own []entry
+	for n := lo; n < hi; n++ {
+		from, to := start[n]-first, start[n+1]-first
+		own = append(own[:0], entries[from:to]...)
+		h := HistoryIn(words, from, to)
+		for i, e := range own {
+			h.set(i, e.node, e.edge, e.time)
 		}
 	}
 }
