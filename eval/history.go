@@ -12,8 +12,10 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
+	"github.com/dygmamba/dygmamba/internal/await"
 	"github.com/dygmamba/dygmamba/internal/memory"
 	"github.com/dygmamba/dygmamba/protocol"
+	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -38,7 +40,10 @@ func (p *Protocol) Histories(ctx context.Context) ([]History, error) {
 			}
 		}
 	}
-	tested := p.countTrained()
+	tested, err := await.Do(ctx, func() (*counted, error) { return p.countTrained(), nil })
+	if err != nil {
+		return nil, err
+	}
 	var rows sync.WaitGroup
 	var telling sync.Mutex // guards done and OnBatch
 	done, errs := 0, make([]error, len(all))
@@ -57,13 +62,13 @@ func (p *Protocol) Histories(ctx context.Context) ([]History, error) {
 		})
 	}
 	rows.Wait()
-	return all, errors.Join(errs...)
+	return all, cmp.Or(ctx.Err(), errors.Join(errs...))
 }
 
 // history fills in a row and tells of the events of every batch.
 func (p *Protocol) history(ctx context.Context, h *History, tested *counted, tell func(events int)) error {
 	part, _ := PartOf(h.Scenario)
-	pass, err := p.questions(part, h.Strategy)
+	pass, err := await.Do(ctx, func() (replay.Pass, error) { return p.questions(part, h.Strategy) })
 	if err != nil {
 		return err
 	}

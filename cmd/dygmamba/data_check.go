@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/internal/await"
 	"github.com/dygmamba/dygmamba/internal/term"
 )
 
@@ -90,7 +91,9 @@ func (a *app) checkTable(ctx context.Context, path string, o dataset.ImportOptio
 
 // checkSet does the same with what is a data set already.
 func checkSet(ctx context.Context, name, dir string, most int) (*checkDoc, error) {
-	r, err := dataset.Check(ctx, name, dataset.Options{DataDir: dir})
+	r, err := await.Do(ctx, func() (*dataset.CheckReport, error) {
+		return dataset.Check(ctx, name, dataset.Options{DataDir: dir})
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/await"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/protocol"
 )
@@ -79,34 +80,46 @@ func newDataInfo(a *app) *cobra.Command {
 	return cmd
 }
 
+// counted is what is counted before the history of test queries.
+type counted struct {
+	dataset.Info
+	hash    string
+	busiest []busyDoc
+	proto   *eval.Protocol
+}
+
 func inform(ctx context.Context, a *app, set *dataset.Set, history bool) (*infoDoc, error) {
 	stop := a.console.Progress("counting nodes, pairs and times", "events").Working()
-	var hash string
-	var both sync.WaitGroup
-	both.Go(func() { hash = set.Hash() })
-	i := dataset.Stats(set)
-	both.Wait()
 	var progress *term.Progress
-	proto, err := eval.Open(set, eval.Options{
-		OnBatch: func(done, total int) { progress.Set(int64(done), int64(total), "") },
+	found, err := await.Do(ctx, func() (c counted, err error) {
+		var both sync.WaitGroup
+		both.Go(func() { c.hash = set.Hash() })
+		c.Info = dataset.Stats(set)
+		both.Wait()
+		c.busiest = busiest(set, 5)
+		c.proto, err = eval.Open(set, eval.Options{
+			OnBatch: func(done, total int) { progress.Set(int64(done), int64(total), "") },
+		})
+		return c, err
 	})
 	if stop(); err != nil {
 		return nil, err
 	}
+	i := found.Info
 	doc := &infoDoc{
 		Info: i, spanDoc: spanOf(i.First, i.Last, set.Clock()), EdgeFeatures: featuresDoc{i.EdgeFeatures, i.EdgeZero},
 		NodeFeatures: featuresDoc{i.NodeFeatures, i.NodeZero}, NodeHistory: timelineDocOf(set),
 		NodeLabels: nodeLabelsDocOf(set), Encoding: encodingDocOf(set.Recipe, set.Clock()),
-		Busiest: busiest(set, 5), Sampling: set.Sampling, Hash: hash,
-		Split: eval.RecordSplit(proto.Split()), Published: asPublished(set.Name, i),
+		Busiest: found.busiest, Sampling: set.Sampling, Hash: found.hash,
+		Split: eval.RecordSplit(found.proto.Split()), Published: asPublished(set.Name, i),
 	}
 	if !history {
 		return doc, nil
 	}
 	progress = a.console.Progress("history of test queries", "events")
 	defer progress.Done()
-	found, err := proto.Histories(ctx)
-	for _, h := range found {
+	histories, err := found.proto.Histories(ctx)
+	for _, h := range histories {
 		doc.History = append(doc.History, historyDoc{h.Scenario, h.Strategy, h.Mean(), h.Max})
 	}
 	return doc, err

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -227,4 +230,19 @@ func TestFetchRefuses(t *testing.T) {
 	}
 	program(t, "data", "fetch", "nosuch").want(t, exitUsage, "nosuch")
 	program(t, "data", "fetch").want(t, exitUsage, "needs the name")
+}
+
+// Statistics go through all events: an interruption after the set was opened does not wait for that.
+func TestInfoInterrupted(t *testing.T) {
+	a := newApp(strings.NewReader(""), io.Discard, io.Discard)
+	set, err := a.openSet(t.Context(), synthetic(t), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := inform(ctx, a, set, false); !errors.Is(err, context.Canceled) {
+		t.Errorf("statistics end with %v", err)
+	}
 }
