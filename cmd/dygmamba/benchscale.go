@@ -44,10 +44,10 @@ func newBenchScale(a *app) *cobra.Command {
 	flags.IntSliceVar(&f.Sizes, "events", []int{1_000_000, 10_000_000}, "numbers of events, smallest first")
 	flags.StringSliceVar(&f.Models, "models", []string{dygmamba.DefaultModel}, "models that take a first training step")
 	durationVar(flags, &f.MaxTime, "max-time", 0,
-		"also measure 'train --max-time' with this time for each model (default: not measured)")
+		"also measure 'train --max-time' on the largest stream, for each model (default: not measured)")
 	durationVar(flags, &f.Limit, "limit", 30*time.Minute, "stop a command after this time; the next one follows")
 	flags.StringVar(&f.Dir, "dir", "",
-		"`directory` for the streams, 60 bytes per event (default: the one for temporary files)")
+		"`directory` for the streams, 160 bytes per event (default: the one for temporary files)")
 	flags.StringVar(&f.plot, "plot", "", "SVG `file` for a plot of time and memory")
 	flags.StringVar(&f.doc, "doc", "",
 		"Markdown `file` to write the table to, between its lines '"+scaleBegins+"' and '"+scaleEnds+"'")

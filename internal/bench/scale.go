@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // Scale measures how the cost of whole commands grows with the number of events, each in a process of its own.
@@ -22,7 +24,7 @@ type Scale struct {
 	Sizes   []int         // events of the streams, ascending
 	Rules   []string      // models that are measured without training
 	Models  []string      // that take a first step
-	MaxTime time.Duration // of a training; 0: none is measured
+	MaxTime time.Duration // of a training on the largest stream; 0: none is measured
 	Limit   time.Duration // after which a command is stopped
 	Dir     string        // where streams are written
 
@@ -64,6 +66,7 @@ type scaleTask struct {
 	what     string
 	args     []string
 	prepares bool
+	run      string // run directory of a training, which must have tested a checkpoint in the end; "": none
 }
 
 // Run measures all sizes. Streams are removed when they are no longer needed.
@@ -92,6 +95,9 @@ func (s Scale) size(ctx context.Context, r *ScaleReport, dir string, events int)
 		if err != nil || task.prepares && row.Problem != "" {
 			return errors.Join(err, errorOf(row.Problem))
 		}
+		if task.run != "" && row.Problem == "" {
+			row.Problem = untested(task.run)
+		}
 		if task.prepares {
 			continue
 		}
@@ -105,6 +111,18 @@ func (s Scale) size(ctx context.Context, r *ScaleReport, dir string, events int)
 	return nil
 }
 
+// untested says what is missing in a run directory; "": nothing.
+func untested(dir string) string {
+	found, err := run.ReadSummary(dir)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("the training has no result: %v", err)
+	case len(found.Results) == 0:
+		return "the training tested nothing"
+	}
+	return ""
+}
+
 func errorOf(problem string) error {
 	if problem == "" {
 		return nil
@@ -116,24 +134,31 @@ func (s Scale) tasks(dir string, events int) []scaleTask {
 	file := func(name string) string { return filepath.Join(dir, name) }
 	shop := file("shop.dgm")
 	list := []scaleTask{
-		{"synth", []string{"data", "synth", "shop", "--events", strconv.Itoa(events), "--out", shop}, false},
-		{"export", []string{"data", "export", shop, "--out", file("shop.csv")}, true},
-		{"import", []string{"data", "import", file("shop.csv"), "--bipartite", "--out", file("imported.dgm")}, false},
-		{"open", []string{"bench", "scale", "--part", "open", "--stream", shop}, false},
-		{"info", []string{"data", "info", shop}, false},
+		{what: "synth", args: []string{"data", "synth", "shop", "--events", strconv.Itoa(events), "--out", shop}},
 	}
+	for _, kind := range []string{"csv", "parquet"} {
+		table := file("shop." + kind)
+		list = append(list,
+			scaleTask{what: "export", args: []string{"data", "export", shop, "--out", table}, prepares: true},
+			scaleTask{what: "import " + kind, args: []string{"data", "import", table, "--bipartite", "--out",
+				file("imported.dgm")}})
+	}
+	list = append(list,
+		scaleTask{what: "open", args: []string{"bench", "scale", "--part", "open", "--stream", shop}},
+		scaleTask{what: "info", args: []string{"data", "info", shop}})
 	for _, m := range s.Rules {
-		list = append(list, scaleTask{"eval " + m, []string{"eval", "--model", m, "--data", shop,
-			"--setting", "transductive", "--negatives", "random"}, false})
+		list = append(list, scaleTask{what: "eval " + m, args: []string{"eval", "--model", m, "--data", shop,
+			"--setting", "transductive", "--negatives", "random"}})
 	}
 	for _, m := range s.Models {
-		list = append(list, scaleTask{"first step of " + m,
-			[]string{"bench", "scale", "--part", FirstStep, "--stream", shop, "--models", m}, false})
+		list = append(list, scaleTask{what: "first step of " + m,
+			args: []string{"bench", "scale", "--part", FirstStep, "--stream", shop, "--models", m}})
 	}
-	if s.MaxTime > 0 {
+	if s.MaxTime > 0 && events == s.Sizes[len(s.Sizes)-1] {
 		for _, m := range s.Models {
-			list = append(list, scaleTask{fmt.Sprintf("train %s --max-time %v", m, s.MaxTime), []string{"train",
-				"--data", shop, "--model", m, "--max-time", s.MaxTime.String(), "--out", file("run-" + m)}, false})
+			out := file("run-" + m)
+			list = append(list, scaleTask{what: fmt.Sprintf("train %s --max-time %v", m, s.MaxTime), run: out,
+				args: []string{"train", "--data", shop, "--model", m, "--max-time", s.MaxTime.String(), "--out", out}})
 		}
 	}
 	return list
