@@ -127,7 +127,7 @@ func inform(ctx context.Context, a *app, set *dataset.Set, history bool) (*infoD
 
 // busiest are the nodes that occur most often, by name.
 func busiest(set *dataset.Set, most int) []busyDoc {
-	counts := make([]int, set.NumNodes())
+	counts := make([]uint32, set.NumNodes())
 	all := set.Log.All()
 	for k := range all.Len() {
 		counts[all.Src[k]]++
@@ -146,7 +146,7 @@ func busiest(set *dataset.Set, most int) []busyDoc {
 	}
 	var docs []busyDoc
 	for _, id := range top {
-		docs = append(docs, busyDoc{set.Names.Name(id), counts[id]})
+		docs = append(docs, busyDoc{set.Names.Name(id), int(counts[id])})
 	}
 	return docs
 }
