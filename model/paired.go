@@ -13,15 +13,15 @@ import (
 // Pairing says how a model that embeds pairs learns the task "next": counts choose among all destinations, as CountNet
 // does, and the model among those of a short list. Its JSON names are settings, beside those of the model itself.
 type Pairing struct {
-	Shortlist  int     `json:"shortlist" in:"[2,4096]" about:"candidates of a group that the model itself compares"`
-	Candidates int     `json:"num_candidates" in:"[1,65536]" about:"held against a destination in training, by counts"`
-	Hidden     int     `json:"counts_dim" in:"[1,65536]" about:"width of the network on counts"`
-	Rate       float64 `json:"counts_learning_rate" in:"(0,1]" about:"how far a step of the networks on counts goes"`
+	Shortlist  int     `json:"shortlist" in:"[2,4096]" about:"candidates per group that the model ranks"`
+	Candidates int     `json:"num_candidates" in:"[1,65536]" about:"negatives per event in training of the counts"`
+	Hidden     int     `json:"counts_dim" in:"[1,65536]" about:"hidden width of the network on counts"`
+	Rate       float64 `json:"counts_learning_rate" in:"(0,1]" about:"learning rate of the networks on counts"`
 	LinkSplit  bool    `json:"link_split" about:"train on the split of links, for eval --protocol dyglib"`
-	RateTrees  int     `json:"rate_trees" in:"[0,4096]" about:"most trees that learn a rate; 0: none"`
+	RateTrees  int     `json:"rate_trees" in:"[0,4096]" about:"maximum number of trees of a rate; 0: no rates"`
 	Window     int     `json:"count_window" in:"[0,inf)" about:"latest events that count, up to twice as many; 0: all"`
-	Span       float64 `json:"counts_span" in:"[0,inf)" about:"length of the training period; decays are parts of it"`
-	Day        float64 `json:"day_length" in:"[0,inf)" about:"of a day in the unit of times; 0: not known"`
+	Span       float64 `json:"counts_span" in:"[0,inf)" about:"length of the training period, unit of decay times"`
+	Day        float64 `json:"day_length" in:"[0,inf)" about:"length of a day in the unit of times; 0: unknown"`
 }
 
 // DefaultPairing is the same for all data, but for the length of time.

@@ -10,17 +10,17 @@ import (
 
 // Training says how a model learns. Its JSON names are the ones --set takes, and about says what they are.
 type Training struct {
-	BatchSize    int     `json:"batch_size" in:"[1,inf)" about:"events of a step, each with a negative"`
-	LearningRate float64 `json:"learning_rate" in:"(0,1]" about:"how far a step goes"`
+	BatchSize    int     `json:"batch_size" in:"[1,inf)" about:"events per step, each with a negative"`
+	LearningRate float64 `json:"learning_rate" in:"(0,1]" about:"step size of the optimizer"`
 	Epochs       int     `json:"num_epochs" in:"[1,inf)" about:"maximum number of epochs"`
-	Patience     int     `json:"patience" in:"[1,inf)" about:"epochs without a better one till it stops"`
+	Patience     int     `json:"patience" in:"[1,inf)" about:"epochs without improvement before it stops"`
 	Optimizer    string  `json:"optimizer" about:"Adam, SGD or RMSprop"` // however capitalised
 	// WeightDecay is left out where there is none: older configurations keep their bytes.
-	WeightDecay float64 `json:"weight_decay,omitempty" in:"[0,1]" about:"how strongly weights are drawn to 0"`
+	WeightDecay float64 `json:"weight_decay,omitempty" in:"[0,1]" about:"L2 penalty of the optimizer"`
 	// What follows is left out where it is as in the reference programs, too.
 	Negatives protocol.Shares `json:"negatives_*,omitzero"` // settings of their own, negatives_<kind>
-	SelectBy  string          `json:"select_by,omitempty" about:"chooses an epoch: random, all, time, kind"`
-	Calibrate bool            `json:"calibrate,omitempty" about:"fit probabilities to validation"`
+	SelectBy  string          `json:"select_by,omitempty" about:"negatives that choose epochs: random, all, time, kind"`
+	Calibrate bool            `json:"calibrate,omitempty" about:"fit probabilities to validation data"`
 }
 
 // MarshalJSON writes the shares of negatives beside the other settings.
@@ -40,7 +40,7 @@ func (t Training) ByKind() bool { return t.Negatives[protocol.KindNegatives] > 0
 
 // steps is what of Training concerns a rule.
 type steps struct {
-	BatchSize int `json:"batch_size" about:"events that are asked about, then remembered, at once"`
+	BatchSize int `json:"batch_size" about:"events that are scored, then remembered, together"`
 }
 
 // Standard is how the reference programs train every model.

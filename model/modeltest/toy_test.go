@@ -17,8 +17,8 @@ import (
 func TestNewModel(t *testing.T) { Conform(t, "toy", toyFactory(asItIs)) }
 
 type toyConfig struct {
-	Dim   int  `json:"memory_dim" about:"width of what is remembered of a node"`
-	Exact bool `json:"exact_times" about:"how long ago from exact times, not from rounded ones"`
+	Dim   int  `json:"memory_dim" about:"width of a node's memory"`
+	Exact bool `json:"exact_times" about:"time differences from exact, not rounded, times"`
 }
 
 func (c toyConfig) Check() error {

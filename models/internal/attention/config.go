@@ -15,14 +15,14 @@ import (
 // Config are the sizes of the layers, which models have among their settings. Layers are few: there are about two to
 // the number of them draws.
 type Config struct {
-	Layers    int `json:"num_layers" in:"[1,8]" about:"of attention: how many hops away it looks"`
-	Heads     int `json:"num_heads" in:"[1,65536]" about:"of attention"`
-	Neighbors int `json:"num_neighbors" in:"[1,65536]" about:"of a node that are looked at"`
+	Layers    int `json:"num_layers" in:"[1,8]" about:"number of layers, which is also the number of hops"`
+	Heads     int `json:"num_heads" in:"[1,65536]" about:"number of attention heads"`
+	Neighbors int `json:"num_neighbors" in:"[1,65536]" about:"neighbours per node"`
 	sample.PickerOptions
-	Dropout float64 `json:"dropout" in:"[0,1)" about:"share left out at random in training"`
+	Dropout float64 `json:"dropout" in:"[0,1)" about:"dropout rate in training"`
 	TimeDim int     `json:"time_feat_dim" in:"[1,65536]" about:"width of the time encoding"`
-	NodeDim int     `json:"node_feat_dim" in:"[1,65536]" about:"what describes a node, narrower features padded"`
-	EdgeDim int     `json:"edge_feat_dim" in:"[1,65536]" about:"event features, narrower ones padded"`
+	NodeDim int     `json:"node_feat_dim" in:"[1,65536]" about:"width of node features; narrower ones are padded"`
+	EdgeDim int     `json:"edge_feat_dim" in:"[1,65536]" about:"width of event features; narrower ones are padded"`
 }
 
 // Default has the widths and the dropout of the released program.

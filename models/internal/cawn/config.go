@@ -11,19 +11,19 @@ import (
 // Config says everything about the model but its weights. Its JSON names are the ones --set takes, and about says what
 // they are.
 type Config struct {
-	Neighbors int `json:"num_neighbors" in:"[1,1048576]" about:"ways to go on from each step of a walk"`
+	Neighbors int `json:"num_neighbors" in:"[1,1048576]" about:"walks that continue from each step"`
 	Length    int `json:"walk_length" in:"[1,7]" about:"steps of a walk after its first node"`
 	sample.PickerOptions
 
-	Heads       int     `json:"num_walk_heads" in:"[1,65536]" about:"of attention among the walks"`
-	PositionDim int     `json:"position_feat_dim" in:"[1,65536]" about:"width of the encoding of who occurs where"`
+	Heads       int     `json:"num_walk_heads" in:"[1,65536]" about:"attention heads among the walks"`
+	PositionDim int     `json:"position_feat_dim" in:"[1,65536]" about:"width of the encoding of positions in walks"`
 	TimeDim     int     `json:"time_feat_dim" in:"[1,65536]" about:"width of the time encoding"`
-	Dropout     float64 `json:"dropout" in:"[0,1)" about:"share left out at random in training"`
-	NodeDim     int     `json:"node_feat_dim" in:"[1,65536]" about:"node features, narrower ones padded"`
-	EdgeDim     int     `json:"edge_feat_dim" in:"[1,65536]" about:"event features, narrower ones padded"`
+	Dropout     float64 `json:"dropout" in:"[0,1)" about:"dropout rate in training"`
+	NodeDim     int     `json:"node_feat_dim" in:"[1,65536]" about:"width of node features; narrower ones are padded"`
+	EdgeDim     int     `json:"edge_feat_dim" in:"[1,65536]" about:"width of event features; narrower ones are padded"`
 
-	FreezeTime bool `json:"freeze_time_encoder" about:"its frequencies are not trained"`
-	ExactTimes bool `json:"exact_times" about:"how long ago from exact times, not from rounded ones"`
+	FreezeTime bool `json:"freeze_time_encoder" about:"do not train the frequencies of the time encoding"`
+	ExactTimes bool `json:"exact_times" about:"time differences from exact, not rounded, times"`
 }
 
 // Default is the released program's configuration for a data set it has no better one for.

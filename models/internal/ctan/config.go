@@ -5,17 +5,17 @@ import "fmt"
 // Config says everything about the model but its weights. Its JSON names are the ones --set takes, and about says
 // what they are.
 type Config struct {
-	Iters     int     `json:"num_iters" in:"[1,1024]" about:"steps of the equation: how far information travels"`
-	Epsilon   float64 `json:"epsilon" in:"(0,10]" about:"ε: how long a step is; searched from 0.001 to 0.5"`
-	Gamma     float64 `json:"gamma" in:"[0,10]" about:"γ: how strongly states are damped; searched from 0.001 to 0.5"`
-	Neighbors int     `json:"num_neighbors" in:"[1,1024]" about:"latest events of a node that are kept"`
-	Width     int     `json:"memory_dim" in:"[1,65536]" about:"numbers that are remembered of a node"`
+	Iters     int     `json:"num_iters" in:"[1,1024]" about:"steps of the equation: hops that information travels"`
+	Epsilon   float64 `json:"epsilon" in:"(0,10]" about:"ε: step size; searched from 0.001 to 0.5"`
+	Gamma     float64 `json:"gamma" in:"[0,10]" about:"γ: damping of states; searched from 0.001 to 0.5"`
+	Neighbors int     `json:"num_neighbors" in:"[1,1024]" about:"latest events kept per node"`
+	Width     int     `json:"memory_dim" in:"[1,65536]" about:"width of a node's memory"`
 	TimeDim   int     `json:"time_feat_dim" in:"[1,65536]" about:"width of the time encoding"`
 	// EdgeDim is the data's width unless it is set.
-	EdgeDim   int  `json:"edge_feat_dim" in:"[0,65536]" about:"event features, narrower ones padded"`
-	FinalTanh bool `json:"final_tanh" about:"states go through a tanh after the last step"`
+	EdgeDim   int  `json:"edge_feat_dim" in:"[0,65536]" about:"width of event features; narrower ones are padded"`
+	FinalTanh bool `json:"final_tanh" about:"apply tanh after the last step"`
 
-	IntegerTimes bool `json:"integer_times" about:"times are cut to whole numbers"` // as in the official program
+	IntegerTimes bool `json:"integer_times" about:"round times down to integers"` // as in the official program
 }
 
 // Default is the official program's first choice for every setting.

@@ -17,26 +17,26 @@ const (
 // Config says everything about the model but its weights. Its JSON names are the ones --set takes, and about says what
 // they are.
 type Config struct {
-	Layer string `json:"layer" about:"what reads the sequence: transformer or mamba"`
+	Layer string `json:"layer" about:"layers over the sequence: transformer or mamba"`
 
-	Patch   int           `json:"patch_size" in:"[1,1048576]" about:"p: events that make one step"`
-	Length  int           `json:"max_input_sequence_length" in:"[1,1048576]" about:"L: itself, and latest events"`
-	Padding model.Padding `json:"padding" about:"call: rows as long as the call's longest; fixed: as L"`
+	Patch   int           `json:"patch_size" in:"[1,1048576]" about:"p: events per step of the sequence"`
+	Length  int           `json:"max_input_sequence_length" in:"[1,1048576]" about:"L: longest history, with itself"`
+	Padding model.Padding `json:"padding" about:"pad rows to L (fixed) or to the call's longest (call)"`
 
 	Channel int     `json:"channel_embedding_dim" in:"[1,65536]" about:"d: width of each of the four channels"`
 	TimeDim int     `json:"time_feat_dim" in:"[1,65536]" about:"width of the time encoding"`
-	Layers  int     `json:"num_layers" in:"[1,100]" about:"layers that read the sequence"`
-	Heads   int     `json:"num_heads" in:"[1,65536]" about:"of a Transformer layer's attention"` // mamba has none
-	Dropout float64 `json:"dropout" in:"[0,1)" about:"share left out at random in training"`     // bare Mamba: none
-	NodeDim int     `json:"node_feat_dim" in:"[1,65536]" about:"node features, narrower ones padded"`
-	EdgeDim int     `json:"edge_feat_dim" in:"[1,65536]" about:"event features, narrower ones padded"`
+	Layers  int     `json:"num_layers" in:"[1,100]" about:"number of layers over the sequence"`
+	Heads   int     `json:"num_heads" in:"[1,65536]" about:"attention heads of a Transformer layer"` // mamba has none
+	Dropout float64 `json:"dropout" in:"[0,1)" about:"dropout rate in training"`                     // bare Mamba: none
+	NodeDim int     `json:"node_feat_dim" in:"[1,65536]" about:"width of node features; narrower ones are padded"`
+	EdgeDim int     `json:"edge_feat_dim" in:"[1,65536]" about:"width of event features; narrower ones are padded"`
 
 	// The paper gives variant G no equations. Bare blocks with residuals pass sums of raw counts on as they are,
 	// hundreds where histories repeat; DyGMamba's own node-level block has a norm and a feed-forward after each.
 	FeedForward bool `json:"feed_forward,omitempty" about:"mamba: norm and feed-forward after blocks, as in DyGMamba"`
 
-	FreezeTime bool `json:"freeze_time_encoder" about:"its frequencies are not trained"`
-	ExactTimes bool `json:"exact_times" about:"how long ago from exact times, not from rounded ones"`
+	FreezeTime bool `json:"freeze_time_encoder" about:"do not train the frequencies of the time encoding"`
+	ExactTimes bool `json:"exact_times" about:"time differences from exact, not rounded, times"`
 }
 
 // Default is the released program's configuration for a data set it has no better one for.

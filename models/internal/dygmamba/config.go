@@ -20,20 +20,20 @@ const (
 // they are.
 type Config struct {
 	Arch    string `json:"arch" about:"released, or the equations of the paper"`
-	Variant string `json:"variant" about:"ablation a to f; empty: the whole model"` // of the paper's section 4.2
+	Variant string `json:"variant" about:"ablation a to f; empty: the full model"` // of the paper's section 4.2
 
 	sequence.Reach
-	Padding model.Padding `json:"padding" about:"fixed: rows as long as ρ; call: as the call's longest"`
+	Padding model.Padding `json:"padding" about:"pad rows to ρ (fixed) or to the call's longest (call)"`
 	sequence.Sizes
 
-	FreezeTime bool `json:"freeze_time_encoder" about:"its frequencies are not trained"`
+	FreezeTime bool `json:"freeze_time_encoder" about:"do not train the frequencies of the time encoding"`
 	// ExactTimes matter where times are large: float32 near Unix time is minutes apart.
-	ExactTimes bool `json:"exact_times" about:"how long ago from exact times, not from rounded ones"`
+	ExactTimes bool `json:"exact_times" about:"time differences from exact, not rounded, times"`
 
 	// Kinds come from the data, and are left out where events have none: older configurations keep their bytes.
-	Kinds int `json:"kinds,omitempty" in:"[0,1000]" about:"kinds of events that histories and queries tell"`
+	Kinds int `json:"kinds,omitempty" in:"[0,1000]" about:"number of kinds of events"`
 	// KindCounts is on for data with kinds; older configurations do without.
-	KindCounts bool `json:"kind_counts,omitempty" about:"queries also tell how often their kind was before"`
+	KindCounts bool `json:"kind_counts,omitempty" about:"show how often the query's kind occurred before"`
 }
 
 // Default is the released program's configuration for a data set it has no better one for.

@@ -20,20 +20,20 @@ const (
 // Config says everything about the model but its weights. Its JSON names are the ones --set takes, and about says what
 // they are.
 type Config struct {
-	Neighbors int `json:"num_neighbors" in:"[1,1048576]" about:"K: events of a node that are mixed"`
+	Neighbors int `json:"num_neighbors" in:"[1,1048576]" about:"K: latest events of a node"`
 	sample.PickerOptions
 
 	TimeGap     float64 `json:"time_gap" about:"T: neighbours whose node features are averaged"`
-	TimeGapMode string  `json:"time_gap_mode" about:"count: the last T of them, span: those met less than T before"`
+	TimeGapMode string  `json:"time_gap_mode" about:"count: the last T; span: those less than T before the query"`
 	TimeGapMost int     `json:"time_gap_neighbors" in:"[1,1048576]" about:"maximum number of neighbours in the span"`
 
-	Layers  int     `json:"num_layers" in:"[1,100]" about:"mixers"`
+	Layers  int     `json:"num_layers" in:"[1,100]" about:"number of mixer layers"`
 	TimeDim int     `json:"time_feat_dim" in:"[1,65536]" about:"width of the time encoding"`
-	Dropout float64 `json:"dropout" in:"[0,1)" about:"share left out at random in training"`
-	NodeDim int     `json:"node_feat_dim" in:"[1,65536]" about:"node features, narrower ones padded"`
-	EdgeDim int     `json:"edge_feat_dim" in:"[1,65536]" about:"event features, narrower ones padded"`
+	Dropout float64 `json:"dropout" in:"[0,1)" about:"dropout rate in training"`
+	NodeDim int     `json:"node_feat_dim" in:"[1,65536]" about:"width of node features; narrower ones are padded"`
+	EdgeDim int     `json:"edge_feat_dim" in:"[1,65536]" about:"width of event features; narrower ones are padded"`
 
-	ExactTimes bool `json:"exact_times" about:"how long ago from exact times, not from rounded ones"`
+	ExactTimes bool `json:"exact_times" about:"time differences from exact, not rounded, times"`
 }
 
 // Default is the released program's configuration for a data set it has no better one for.

@@ -9,13 +9,13 @@ import (
 // Config says everything about the model but its weights. Its JSON names are the ones --set takes, and about says what
 // they are.
 type Config struct {
-	Dropout float64 `json:"dropout" in:"[0,1)" about:"share left out at random in training"`
+	Dropout float64 `json:"dropout" in:"[0,1)" about:"dropout rate in training"`
 	TimeDim int     `json:"time_feat_dim" in:"[1,65536]" about:"width of the time encoding"`
-	NodeDim int     `json:"node_feat_dim" in:"[1,65536]" about:"width of memories"` // node features are not looked at
-	EdgeDim int     `json:"edge_feat_dim" in:"[1,65536]" about:"event features, narrower ones padded"`
+	NodeDim int     `json:"node_feat_dim" in:"[1,65536]" about:"width of memories"` // node features are not used
+	EdgeDim int     `json:"edge_feat_dim" in:"[1,65536]" about:"width of event features; narrower ones are padded"`
 
-	LastMessage string `json:"last_message" about:"of a batch: role (destination's after source's) or time"`
-	ExactTimes  bool   `json:"exact_times" about:"how long ago from exact times, not from rounded ones"`
+	LastMessage string `json:"last_message" about:"order in a batch: role (destination last) or time"`
+	ExactTimes  bool   `json:"exact_times" about:"time differences from exact, not rounded, times"`
 }
 
 // Default is the released program's configuration for a data set it has no better one for.

@@ -9,9 +9,9 @@ import (
 // Reach says how far histories and gaps go back, in the letters of DyGMamba's paper. Models have it among their
 // settings.
 type Reach struct {
-	Patch    int `json:"patch_size" in:"[1,1048576]" about:"p: events that make one step"`
-	Length   int `json:"max_input_sequence_length" in:"[1,1048576]" about:"ρ: latest events of a node, and itself"`
-	Meetings int `json:"max_interaction_times" in:"[1,1048576]" about:"k: gaps between the pair's own meetings"`
+	Patch    int `json:"patch_size" in:"[1,1048576]" about:"p: events per step of the sequence"`
+	Length   int `json:"max_input_sequence_length" in:"[1,1048576]" about:"ρ: length of a history with the node itself"`
+	Meetings int `json:"max_interaction_times" in:"[1,1048576]" about:"k: time gaps between earlier events of the pair"`
 }
 
 // Sizes are those of layers that read histories and gaps, which models have among their settings.
@@ -20,10 +20,10 @@ type Sizes struct {
 	TimeDim int     `json:"time_feat_dim" in:"[1,65536]" about:"width of the time encoding"`
 	Divisor int     `json:"width_divisor" in:"[1,65536]" about:"f: the node-level block is 4d/f wide"`
 	Gamma   float64 `json:"gamma" about:"γ: the time-level block is γ·d wide"` // rounded down
-	Layers  int     `json:"num_layers" in:"[1,100]" about:"of either block"`
-	Dropout float64 `json:"dropout" in:"[0,1)" about:"share left out at random in training"` // in feed-forward layers
-	NodeDim int     `json:"node_feat_dim" in:"[1,65536]" about:"node features, narrower ones padded"`
-	EdgeDim int     `json:"edge_feat_dim" in:"[1,65536]" about:"event features, narrower ones padded"`
+	Layers  int     `json:"num_layers" in:"[1,100]" about:"layers of each block"`
+	Dropout float64 `json:"dropout" in:"[0,1)" about:"dropout rate in training"` // in feed-forward layers
+	NodeDim int     `json:"node_feat_dim" in:"[1,65536]" about:"width of node features; narrower ones are padded"`
+	EdgeDim int     `json:"edge_feat_dim" in:"[1,65536]" about:"width of event features; narrower ones are padded"`
 }
 
 // Defaults of DyGMamba's released program for a data set it has no better ones for.

@@ -11,18 +11,18 @@ import (
 // Config says everything about the model but its weights. Its JSON names are the ones --set takes, and about says what
 // they are.
 type Config struct {
-	Neighbors int `json:"num_neighbors" in:"[1,1048576]" about:"events of a node's sequence"`
+	Neighbors int `json:"num_neighbors" in:"[1,1048576]" about:"latest events of a node"`
 	sample.PickerOptions
 
-	Layers  int     `json:"num_layers" in:"[1,100]" about:"of attention, each within and across the sequences"`
-	Heads   int     `json:"num_heads" in:"[1,65536]" about:"of attention"`
+	Layers  int     `json:"num_layers" in:"[1,100]" about:"number of layers, each within and across sequences"`
+	Heads   int     `json:"num_heads" in:"[1,65536]" about:"number of attention heads"`
 	TimeDim int     `json:"time_feat_dim" in:"[1,65536]" about:"width of the time encoding"`
-	Dropout float64 `json:"dropout" in:"[0,1)" about:"share left out at random in training"`
-	NodeDim int     `json:"node_feat_dim" in:"[1,65536]" about:"node features, narrower ones padded; width of layers"`
-	EdgeDim int     `json:"edge_feat_dim" in:"[1,65536]" about:"event features, narrower ones padded"`
+	Dropout float64 `json:"dropout" in:"[0,1)" about:"dropout rate in training"`
+	NodeDim int     `json:"node_feat_dim" in:"[1,65536]" about:"width of node features and layers"`
+	EdgeDim int     `json:"edge_feat_dim" in:"[1,65536]" about:"width of event features; narrower ones are padded"`
 
-	FreezeTime bool `json:"freeze_time_encoder" about:"its frequencies are not trained"`
-	ExactTimes bool `json:"exact_times" about:"how long ago from exact times, not from rounded ones"`
+	FreezeTime bool `json:"freeze_time_encoder" about:"do not train the frequencies of the time encoding"`
+	ExactTimes bool `json:"exact_times" about:"time differences from exact, not rounded, times"`
 }
 
 // Default is the released program's configuration for a data set it has no better one for.

@@ -9,8 +9,8 @@ import (
 type Config struct {
 	attention.Config
 
-	FreezeTime bool `json:"freeze_time_encoder" about:"its frequencies are not trained"`
-	ExactTimes bool `json:"exact_times" about:"how long ago from exact times, not from rounded ones"`
+	FreezeTime bool `json:"freeze_time_encoder" about:"do not train the frequencies of the time encoding"`
+	ExactTimes bool `json:"exact_times" about:"time differences from exact, not rounded, times"`
 }
 
 // Default is the released program's configuration for a data set it has no better one for.

@@ -12,9 +12,9 @@ import (
 type Config struct {
 	attention.Config
 
-	LastMessage string `json:"last_message" about:"of a batch: role (destination's after source's) or time"`
-	FreezeTime  bool   `json:"freeze_time_encoder" about:"its frequencies are not trained"`
-	ExactTimes  bool   `json:"exact_times" about:"how long ago from exact times, not from rounded ones"`
+	LastMessage string `json:"last_message" about:"order in a batch: role (destination last) or time"`
+	FreezeTime  bool   `json:"freeze_time_encoder" about:"do not train the frequencies of the time encoding"`
+	ExactTimes  bool   `json:"exact_times" about:"time differences from exact, not rounded, times"`
 }
 
 // Default is the released program's configuration for a data set it has no better one for.
