@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,33 +19,74 @@ import (
 type File struct {
 	*os.File
 	path string
+	mode fs.FileMode // permissions of the file that it replaces; 0: there is none
 }
 
 // Create makes a file beside path, or beside what path links to, that Commit gives that name. Devices, pipes and
 // directories are refused: they would be replaced. What a killed process left there before it had its name is removed.
+//
+// A file that is replaced keeps its permissions. A new one has those that the system gives new files (umask).
 func Create(path string) (*File, error) {
+	file := &File{path: path}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no ordinary file (%v) and would be replaced: want another name",
 			path, info.Mode())
+	} else if err == nil {
+		file.mode = info.Mode().Perm()
 	}
 	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
+		file.path = target
 	}
-	sweep(filepath.Dir(path))
-	for range 10 {
-		f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+mark+"*"+ending)
+	dir, base := filepath.Split(file.path)
+	sweep(filepath.Dir(file.path))
+	for number := 0; number < 1000; number++ {
+		name := fmt.Sprintf("%s.%s%s%d-%d%s", dir, base, mark, os.Getpid(), number, ending)
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, file.creation())
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
 		if err != nil {
-			return nil, err
+			return nil, renamed(err, name, path)
 		}
 		if hold(f); still(f) {
-			return &File{f, path}, nil
+			file.File = f
+			return file, nil
 		}
 		f.Close() // someone swept it away before it was held
 	}
 	return nil, fmt.Errorf("%s: files beside it disappear as soon as they are made", path)
 }
 
-// A file that has no name yet is called .NAME.dygmamba-123.tmp. Its process holds a lock on it, which ends with the
+// creation is the mode to create a file with: never more than that of the file it replaces.
+func (f *File) creation() fs.FileMode {
+	if f.mode != 0 {
+		return f.mode | 0o200
+	}
+	return 0o666
+}
+
+// Write is that of the file, with its later name in errors.
+func (f *File) Write(p []byte) (int, error) {
+	n, err := f.File.Write(p)
+	return n, renamed(err, f.Name(), f.path)
+}
+
+// WriteAt is that of the file, with its later name in errors.
+func (f *File) WriteAt(p []byte, offset int64) (int, error) {
+	n, err := f.File.WriteAt(p, offset)
+	return n, renamed(err, f.Name(), f.path)
+}
+
+// renamed replaces a file's name in an error.
+func renamed(err error, from, to string) error {
+	var named *fs.PathError
+	if errors.As(err, &named) && named.Path == from {
+		return &fs.PathError{Op: named.Op, Path: to, Err: named.Err}
+	}
+	return err
+}
+
+// A file that has no name yet is called .NAME.dygmamba-PID-N.tmp. Its process holds a lock on it, which ends with the
 // process.
 const (
 	mark   = ".dygmamba-"
@@ -102,16 +144,24 @@ func Lock(path string) (unlock func(), err error) {
 // Own is Create for a directory that one process alone writes to: its file has a fixed name until then, so that a
 // process that is killed again and again leaves at most one behind.
 func Own(path string) (*File, error) {
-	f, err := os.OpenFile(path+".tmp", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
-	if err != nil {
-		return nil, err
+	file := &File{path: path}
+	if info, err := os.Stat(path); err == nil {
+		file.mode = info.Mode().Perm()
 	}
-	return &File{f, path}, nil
+	f, err := os.OpenFile(path+".tmp", os.O_RDWR|os.O_CREATE|os.O_TRUNC, file.creation())
+	if err != nil {
+		return nil, renamed(err, path+".tmp", path)
+	}
+	file.File = f
+	return file, nil
 }
 
 // Commit puts everything on the disk and then renames. The file is gone if that fails.
 func (f *File) Commit() error {
-	err := f.Chmod(0o644)
+	var err error
+	if f.mode != 0 {
+		err = f.Chmod(f.mode)
+	}
 	if err == nil {
 		err = f.Sync()
 	}
@@ -126,7 +176,7 @@ func (f *File) Commit() error {
 	}
 	if err != nil {
 		os.Remove(f.Name())
-		return err
+		return renamed(err, f.Name(), f.path)
 	}
 	// so that the new name survives a power cut; not every system can
 	if dir, err := os.Open(filepath.Dir(f.path)); err == nil {

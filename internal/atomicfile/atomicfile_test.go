@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -42,6 +43,76 @@ func TestKeepsNames(t *testing.T) {
 	}
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link is now %v, %v", info.Mode(), err)
+	}
+}
+
+// A file that is replaced keeps its permissions; a new one has those of any new file.
+func TestPermissions(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no permissions here")
+	}
+	dir := t.TempDir()
+	other := filepath.Join(dir, "other")
+	f, err := os.Create(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	mode := func(path string) fs.FileMode {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Mode().Perm()
+	}
+	for _, create := range []func(string) (*File, error){Create, Own} {
+		path := filepath.Join(dir, "file")
+		for _, want := range []fs.FileMode{mode(other), 0o600, 0o640, 0o444} {
+			if want != mode(other) {
+				if err := os.Chmod(path, want); err != nil {
+					t.Fatal(err)
+				}
+			}
+			f, err := create(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if open := mode(f.Name()); open&^want&^0o200 != 0 {
+				t.Errorf("while it is written the file has %v, it replaces one with %v", open, want)
+			}
+			if err := f.Commit(); err != nil {
+				t.Fatal(err)
+			}
+			if got := mode(path); got != want {
+				t.Errorf("the file has %v, want %v", got, want)
+			}
+		}
+		os.Remove(path)
+	}
+}
+
+// Errors name the file as its user does, not as it is called until it is complete.
+func TestErrorsNameTheFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	complain := func(what string, err error) {
+		if err == nil || strings.Contains(err.Error(), ".tmp") || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v, want an error with %s", what, err, path)
+		}
+	}
+	for name, create := range map[string]func(string) (*File, error){"Create": Create, "Own": Own} {
+		_, err := create(filepath.Join(path, "no", "such"))
+		complain(name, err)
+		f, err := create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		_, err = f.Write([]byte("a"))
+		complain(name+", Write", err)
+		_, err = f.WriteAt([]byte("a"), 0)
+		complain(name+", WriteAt", err)
+		complain(name+", Commit", f.Commit())
 	}
 }
 
