@@ -64,7 +64,7 @@ func Fetch(ctx context.Context, name string, o FetchOptions) (*FetchReport, erro
 		return nil, err
 	}
 	if o.Dir = cmp.Or(o.Dir, CacheDir()); o.Dir == "" {
-		return nil, errors.New("the system has no cache directory: say where to put the data")
+		return nil, errors.New("the system has no cache directory: want the option Dir")
 	}
 	o.BaseURL, o.Client = cmp.Or(o.BaseURL, ArchiveURL), cmp.Or(o.Client, http.DefaultClient)
 	if o.Progress == nil {

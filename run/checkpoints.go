@@ -21,6 +21,9 @@ var ErrNoChoice = errors.New("holds a sweep that has not chosen yet")
 // each of which has a directory of its own there.
 func Checkpoints(path string) ([]string, error) {
 	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w; want the directory of a run, or a file with weights", path, errors.Unwrap(err))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("load checkpoint: %w", err)
 	}

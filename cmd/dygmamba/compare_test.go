@@ -48,7 +48,8 @@ func TestCompare(t *testing.T) {
 	}
 	program(t, "compare", dir, small.run, "--data", other).want(t, exitBadInput, "trained on other data")
 	program(t, "compare", dir).want(t, exitUsage, "two runs or more")
-	program(t, "compare", dir, filepath.Join(dir, "none")).want(t, exitBadInput, "no such file")
+	program(t, "compare", dir, filepath.Join(dir, "none")).want(t, exitBadInput, "no such file",
+		"want the directory of a run, or a file with weights")
 	program(t, "compare", dir, small.run, "--negatives", "all").want(t, exitUsage, "--negatives")
 }
 

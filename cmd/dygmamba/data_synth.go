@@ -105,8 +105,8 @@ func (a *app) save(set *dataset.Set, out string) error {
 func (a *app) written(set *dataset.Set, out string) error {
 	doc := writtenDoc{out, set.Name, set.NumNodes() - 1, set.Log.Len(), set.Hash()}
 	return a.emit(doc, func(w io.Writer, s term.Style) error {
-		_, err := fmt.Fprintf(w, "wrote %s: %s events between %s nodes\n",
-			s.Strong(doc.File), term.Count(doc.Events), term.Count(doc.Nodes))
+		_, err := fmt.Fprintf(w, "wrote %s: %s between %s\n",
+			s.Strong(doc.File), term.Counted(doc.Events, "event"), term.Counted(doc.Nodes, "node"))
 		return err
 	})
 }

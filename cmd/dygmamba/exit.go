@@ -49,6 +49,7 @@ func (a *app) exitCode(err error) int {
 	var records *run.Error
 	var lost *collective.LostError
 	var launched *launchError
+	var place *fs.PathError
 	switch {
 	case err == nil:
 		return exitDone
@@ -61,6 +62,8 @@ func (a *app) exitCode(err error) int {
 	case !a.running, errors.As(err, &usage), errors.Is(err, model.ErrSetting), errors.Is(err, dataset.ErrUnknown),
 		errors.Is(err, eval.ErrArrival):
 		return exitUsage
+	case errors.As(err, &place) && place.Op == "mkdir": // not an input
+		return exitFailed
 	case errors.As(err, &found), errors.As(err, &input), errors.As(err, &records),
 		errors.Is(err, fs.ErrNotExist), errors.Is(err, checkpoint.ErrCorrupt), errors.Is(err, predict.ErrTooEarly),
 		errors.Is(err, eval.ErrNoLabels), errors.Is(err, dataset.ErrManyClasses),
@@ -81,20 +84,24 @@ func (a *app) finish(cmd *cobra.Command, err error) int {
 	if code == exitDone {
 		return code
 	}
-	message := explained(err)
+	said := explained(err)
+	if code == exitInterrupted {
+		said = strings.TrimSuffix(said, ": "+context.Canceled.Error())
+	}
+	message := said
 	var many *dataset.Problems
 	switch {
 	case errors.As(err, &many) && many.Total > 1:
 		message = fmt.Sprintf("%s problems in the input:\n  %s",
 			term.Count(many.Total), strings.ReplaceAll(message, "\n", "\n  "))
 	case code == exitInterrupted:
-		message = "interrupted: " + strings.TrimSuffix(message, ": "+context.Canceled.Error())
+		message = "interrupted: " + message
 	case code == exitUsage:
 		message += fmt.Sprintf("\nRun '%s --help' for usage and examples.", cmd.CommandPath())
 	}
 	a.log().Error(message)
 	if a.json && !a.answered {
-		a.emit(failure{errorDoc{code, exitNames[code], explained(err), complaints(err)}}, nil)
+		a.emit(failure{errorDoc{code, exitNames[code], said, complaints(err)}}, nil)
 	}
 	return code
 }
@@ -167,8 +174,9 @@ func withFlags(message string) string { return flagNames.Replace(message) }
 
 var flagNames = strings.NewReplacer(
 	"the options Features and NodeFeatures", "--features and --node-features",
-	"the option Source", "--src", "the option Target", "--dst", "the option Time", "--time",
-	"the option Schema", "--schema",
+	"the option Source", "--src", "the option Target", "--dst", "the option TimeLayout", "--time-format",
+	"the option Time", "--time",
+	"the option Schema", "--schema", "the option Dir", "--data-dir",
 	"the option Kind", "--kind", "the option ID", "--id", "the option Label", "--label",
 	"the option Value", "--value",
 	"the option EdgeFeatures", "--edge-features", "the option Features", "--features",

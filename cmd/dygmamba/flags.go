@@ -296,6 +296,10 @@ func takes(words ...string) cobra.PositionalArgs {
 
 // explainFlag adds to a complaint about an unknown flag the one that was probably meant.
 func explainFlag(cmd *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		return explainValue(invalid)
+	}
 	wrong, found := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !found {
 		return err
@@ -306,4 +310,26 @@ func explainFlag(cmd *cobra.Command, err error) error {
 		return usagef("unknown flag --%s; did you mean --%s?", wrong, meant)
 	}
 	return usagef("unknown flag --%s", wrong)
+}
+
+// explainValue says what a flag takes.
+func explainValue(err *pflag.InvalidValueError) error {
+	want, found := strings.CutPrefix(err.Unwrap().Error(), "want ")
+	switch err.GetFlag().Value.Type() {
+	case "bool":
+		want = "true or false"
+	case "int", "int64":
+		want = "a whole number"
+	case "uint64":
+		want = "a whole number of at least 0"
+	case "float64":
+		want = "a number"
+	case "intSlice":
+		want = "whole numbers, separated by commas"
+	default:
+		if !found {
+			return usagef("--%s %s: %v", err.GetFlag().Name, err.GetValue(), err.Unwrap())
+		}
+	}
+	return usagef("--%s is %q, must be %s", err.GetFlag().Name, err.GetValue(), want)
 }

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -84,7 +87,15 @@ func TestWrongUsage(t *testing.T) {
 		{"completion", "needs the name of a shell"},
 		{"completion tcsh", "tcsh"},
 		{"help vrsion", "did you mean version?"},
-		{"data", "data needs a command"},
+		{"data", "data needs a command: list, info, check, import, append, retract, forget, export, slice"},
+		{"train --seed -1", `--seed is "-1", must be a whole number of at least 0`},
+		{"train --runs 1.5", `--runs is "1.5", must be a whole number`},
+		{"train --tf32=maybe", `--tf32 is "maybe", must be true or false`},
+		{"train --max-time soon", `--max-time is "soon", must be a length of time such as 90s, 15m, 1h, 7d or 2w`},
+		{"serve --rate many", `--rate is "many", must be a number`},
+		{"serve --run r --listen nowhere", `--listen is "nowhere", must be HOST:PORT`},
+		{"bench neighbors --lengths a,b", `--lengths is "a,b", must be whole numbers, separated by commas`},
+		{"data import --schema no/such", "--schema no/such: open no/such"},
 		{"data imprt", "did you mean import?"},
 	}
 	for _, tt := range tests {
@@ -113,6 +124,28 @@ func TestInterrupted(t *testing.T) {
 	a := &app{running: true}
 	if code := a.exitCode(context.Canceled); code != exitInterrupted {
 		t.Errorf("a cancelled context gives %d, want %d", code, exitInterrupted)
+	}
+	var out bytes.Buffer
+	a = newApp(nil, &out, io.Discard)
+	root := newRoot(a)
+	a.running, a.json = true, true
+	const want = "seed 0: stopped after 5 of 9 events"
+	a.finish(root, fmt.Errorf(want+": %w", context.Canceled))
+	if got := decode[failure](t, result{out: out.String()}).Error.Message; got != want {
+		t.Errorf("the document says %q, want %q", got, want)
+	}
+}
+
+// A directory that cannot be made is no bad input; a file that is missing is.
+func TestOutputIsNoInput(t *testing.T) {
+	a := &app{running: true}
+	for _, tt := range []struct {
+		op   string
+		want int
+	}{{"open", exitBadInput}, {"stat", exitBadInput}, {"mkdir", exitFailed}} {
+		if got := a.exitCode(&fs.PathError{Op: tt.op, Path: "x", Err: fs.ErrNotExist}); got != tt.want {
+			t.Errorf("%s: exit %d, want %d", tt.op, got, tt.want)
+		}
 	}
 }
 

@@ -69,8 +69,10 @@ func (p *prediction) checkShared(cmd *cobra.Command) error {
 	return cmp.Or(checkForm(p.form), checkOrder(p.order), p.checkOutputs(endingEarly))
 }
 
-// sameName says whether two paths are written alike.
-func sameName(a, b string) bool { return filepath.Clean(a) == filepath.Clean(b) }
+// sameName says whether two paths are written alike. No path is like no other.
+func sameName(a, b string) bool {
+	return a != "" && b != "" && filepath.Clean(a) == filepath.Clean(b)
+}
 
 // mostMoments is more than anyone can tell apart on a page.
 const mostMoments = 10_000

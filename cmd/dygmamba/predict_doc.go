@@ -110,7 +110,11 @@ func (d *unknownDoc) warn(a *app) {
 	if d.Count > 1 {
 		what = term.Count(d.Count) + " nodes are not in the data and have no history"
 	}
-	a.log().Warn(fmt.Sprintf("%s (in %s queries): %s", what, term.Count(d.Queries), names))
+	queries := term.Count(d.Queries) + " queries"
+	if d.Queries == 1 {
+		queries = "1 query"
+	}
+	a.log().Warn(fmt.Sprintf("%s (in %s): %s", what, queries, names))
 }
 
 // writeTable writes u,i,ts,logit,probability, or what else a model says, and then what else the queries came with.

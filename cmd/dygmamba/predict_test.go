@@ -169,7 +169,8 @@ func TestPredict(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "s.csv")
 	got := program(t, "predict", "--run", r.run, "--data", r.data, "--device", "cpu",
 		"--queries", queries, "--out", out).
-		want(t, exitDone, "1 node is not in the data", "a, stranger").shows(t, "wrote", "5 queries")
+		want(t, exitDone, "1 node is not in the data and has no history (in 1 query)", "a, stranger").
+		shows(t, "wrote", "5 queries")
 	raw, err := os.ReadFile(out)
 	if err != nil || strings.Contains(got.out, "logit") {
 		t.Fatalf("%v, standard output %q", err, got.out)
@@ -303,6 +304,7 @@ func TestPredictUsage(t *testing.T) {
 		{"--run " + r.run + " --data " + r.data + " --queries " + q + " --out " + r.data, "is the file with the data"},
 		{"--run " + r.run + " --queries " + q + " --out both --explain ./both", "want two different files"},
 		{"--run " + r.run + " --queries " + q + " --out /no/such/dir/s.csv", "there is no directory"},
+		{"--run " + r.run + " --queries " + q + " --out .", "--out . is a directory, want a file"},
 		{"--run " + r.run + " --queries " + q + " --top -1", "--top is -1"},
 		{"--run " + r.run + " --queries " + q + " --data " + r.data + " --set nope=1 --device cpu", `no key "nope"`},
 	}

@@ -159,7 +159,8 @@ func newData(a *app) *cobra.Command {
 		Short: "Import, inspect, check, extend, export, generate and download data sets",
 		Args:  knownCommand,
 		RunE: func(*cobra.Command, []string) error {
-			return usagef("data needs a command: list, info, check, import, append, export, slice, synth or fetch")
+			return usagef("data needs a command: list, info, check, import, append, retract, forget, export, slice, " +
+				"synth or fetch")
 		},
 	}
 	cmd.AddCommand(

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -125,6 +126,7 @@ func (s *serving) add(cmd *cobra.Command) {
 }
 
 func (s *serving) check() error {
+	_, _, malformed := net.SplitHostPort(s.listen.Address)
 	switch {
 	case (s.listen.Certificate == "") != (s.listen.Key == ""):
 		return usagef("--tls-cert and --tls-key belong together")
@@ -142,6 +144,8 @@ func (s *serving) check() error {
 		return usagef("--max-events is %d, must be at least 0", s.limits.Events)
 	case s.limits.Rate < 0 || s.limits.Body < 1 || s.limits.Batch < 1 || s.limits.Nodes < 1 || s.limits.Timeout <= 0:
 		return usagef("--rate, --max-body, --max-batch, --max-nodes and --timeout must be above 0")
+	case malformed != nil:
+		return usagef("--listen is %q, must be HOST:PORT, such as 127.0.0.1:8080 or :8080", s.listen.Address)
 	case !serve.Loopback(s.listen.Address) && s.tokens == "" && !s.anyone:
 		return usagef("--listen %s lets other machines connect: want --tokens FILE, or --insecure to allow all "+
 			"requests", s.listen.Address)

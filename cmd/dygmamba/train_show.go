@@ -148,7 +148,7 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 func writeSummary(w io.Writer, s term.Style, set *dataset.Set, dir string, sum run.Summary) error {
 	var f term.Facts
 	f.Add("model", fmt.Sprintf("%s, preset %s, %s parameters", sum.Model, sum.Preset, term.Count(sum.Runs[0].Params)))
-	f.Add("data", fmt.Sprintf("%s, %s events", sum.Data, term.Count(set.Log.Len())))
+	f.Add("data", sum.Data+", "+term.Counted(set.Log.Len(), "event"))
 	f.Add("device", fmt.Sprintf("%s, %s of memory for a step", sum.Runs[0].Device, term.Bytes(sum.Runs[0].Peak)))
 	for _, r := range sum.Runs {
 		f.Add(fmt.Sprintf("seed %d", r.Seed), seedText(r))

@@ -22,7 +22,7 @@ import (
 )
 
 // ErrOther says that a journal is of another question.
-var ErrOther = errors.New("is the journal of another question")
+var ErrOther = errors.New("a journal of another question")
 
 // Question is what the best partners were asked for. Journals of different questions do not continue each other.
 type Question struct {
@@ -81,7 +81,7 @@ func Open(path string, q Question) (*Journal, error) {
 	j := &Journal{file: f, first: int64(len(head))}
 	if err := j.begin(head); err != nil {
 		f.Close()
-		return nil, fmt.Errorf("%s %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	j.out = bufio.NewWriterSize(f, 1<<16)
 	return j, nil

@@ -140,6 +140,8 @@ func (in *File) Kind() string {
 	return ""
 }
 
+const utf16Text = "UTF-16 text ('iconv -f UTF-16 -t UTF-8' converts it)"
+
 // magics are the beginnings of files that people mistake for tables.
 var magics = []struct{ magic, kind string }{
 	{NpyMagic, "a NumPy .npy file"},
@@ -156,8 +158,8 @@ var magics = []struct{ magic, kind string }{
 	{"ARROW1", "an Arrow file"},
 	{"FEA1", "a Feather file"},
 	{"SQLite format 3\x00", "an SQLite database"},
-	{"\xff\xfe", "UTF-16 text"},
-	{"\xfe\xff", "UTF-16 text"},
+	{"\xff\xfe", utf16Text},
+	{"\xfe\xff", utf16Text},
 	{"version https://git-lfs", "a Git LFS pointer instead of the file"},
 	{"<!DOCTYPE", "a web page"},
 	{"<!doctype", "a web page"},

@@ -39,6 +39,14 @@ func TestImportProblems(t *testing.T) {
 				`a.csv: line 3 (row 2), column time: found "?"; ` +
 					`want a finite number or a date such as 2024-05-01T12:00:00Z`,
 				`and 3 more`}},
+		{"dates in another form", "a.csv", "src;dst;time\na;b;24.12.2024\na;b;12/24/2024 8:00\na;b;1,5\n", Options{},
+			[]string{
+				`a.csv: line 2 (row 1), column time: found "24.12.2024"; want a finite number or a date such as ` +
+					`2024-05-01T12:00:00Z; the option TimeLayout reads dates in other forms`,
+				`a.csv: line 3 (row 2), column time: found "12/24/2024 8:00"; want a finite number or a date such as ` +
+					`2024-05-01T12:00:00Z; the option TimeLayout reads dates in other forms`,
+				`a.csv: line 4 (row 3), column time: found "1,5"; want a finite number or a date such as ` +
+					`2024-05-01T12:00:00Z, with a decimal point`}},
 		{"quotes", "a.csv", "src,dst,time\na,\"b,1\nc,d,2\n", Options{}, []string{
 			`a.csv: line 2 (row 1): found a quoted field that is never closed; want quotes around whole fields, ` +
 				`and doubled within them`}},
@@ -78,7 +86,8 @@ func TestImportProblems(t *testing.T) {
 		{"a pickle", "a.csv", "\x80\x04\x95junk", Options{}, []string{
 			`a.csv: found a Python pickle; want a table as CSV, JSONL or Parquet`}},
 		{"UTF-16", "a.csv", "\xff\xfes\x00r\x00c\x00", Options{}, []string{
-			`a.csv: found UTF-16 text; want a table as CSV, JSONL or Parquet`}},
+			`a.csv: found UTF-16 text ('iconv -f UTF-16 -t UTF-8' converts it); ` +
+				`want a table as CSV, JSONL or Parquet`}},
 		{"truncated gzip", "a.csv.gz", inputtest.Gzip("src,dst,time\n" + strings.Repeat("a,b,1\n", 1000))[:40],
 			Options{}, []string{
 				`a.csv.gz: found a gzip file cut off after 9 unpacked bytes; want the whole file`}},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -181,7 +182,7 @@ func (p *place) time(b []byte) (float64, string) {
 		at, format, ok = input.ScanTime(bytes.TrimSpace(b))
 	}
 	if !ok {
-		p.spoil(input.Quote(b), wantTime)
+		p.spoil(input.Quote(b), timeWanted(b))
 	} else if math.Abs(at) > event.MaxTime {
 		p.spoil(input.Quote(b), input.WantWithin)
 	}
@@ -189,6 +190,22 @@ func (p *place) time(b []byte) (float64, string) {
 }
 
 const wantTime = "a finite number or a date such as 2024-05-01T12:00:00Z"
+
+var (
+	otherDate    = regexp.MustCompile(`^\s*\d{1,4}[./-]\d{1,2}[./-]\d{1,4}`)
+	decimalComma = regexp.MustCompile(`^\s*[+-]?\d+,\d+\s*$`)
+)
+
+// timeWanted is wantTime with what helps against two common mistakes.
+func timeWanted(found []byte) string {
+	switch {
+	case otherDate.Match(found):
+		return wantTime + "; the option TimeLayout reads dates in other forms"
+	case decimalComma.Match(found):
+		return wantTime + ", with a decimal point"
+	}
+	return wantTime
+}
 
 // label reads a number, where true and false are 1 and 0, or a word, or nothing: noLabel.
 func (p *place) label(b []byte) (x float32, word []byte) {
