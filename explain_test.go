@@ -89,16 +89,21 @@ func checkGaps(t *testing.T, e predict.Explanation, past index.View) {
 	}
 }
 
-// TestWithheld compares effects with the answers about streams in which the events really are missing. Histories are
-// short enough that nothing older comes in.
+// TestWithheld compares effects with the answers about streams in which the events really are missing: with histories
+// that the model sees whole, and with longer ones, where older events come in.
 func TestWithheld(t *testing.T) {
 	r := launch(t)
-	few := r.set.Log.Select(func(i int) bool { return i < 45 })
+	t.Run("short", func(t *testing.T) { testWithheld(t, r, 45, 30, 38, 44) })
+	t.Run("long", func(t *testing.T) { testWithheld(t, r, 600, 450, 520, 599) })
+}
+
+func testWithheld(t *testing.T, r trained, events int, queries ...int) {
+	few := r.set.Log.Select(func(i int) bool { return i < events })
 	all := few.All()
 	p := load(t, r.dir, predict.Options{Set: r.set, Past: index.Freeze(few)})
 	p.Top = 100
 	patches, meetings := 0, 0
-	for _, at := range []int{30, 38, 44} {
+	for _, at := range queries {
 		q := []predict.Query{{Src: all.Src[at], Dst: all.Dst[at], Time: all.Time[at] + 30}}
 		e := explain(t, p, q)[0]
 		without := func(missing func(i int) bool) float32 {

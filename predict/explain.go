@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/jsonobject"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/protocol"
@@ -65,6 +66,8 @@ type Side struct {
 	Name    string     `json:"node"`
 	Events  int        `json:"events"` // that the model looks at
 	Patches []Patch    `json:"patches"`
+
+	older index.History // events before these, which come in when some of these are missing
 }
 
 // Patch is a stretch of a history that the model looks at as a whole, from the oldest to the newest. Short histories
@@ -72,8 +75,8 @@ type Side struct {
 type Patch struct {
 	Weight float32     `json:"weight"` // the model's β; those of a side add up to 1
 	Events []PastEvent `json:"events"`
-	// Without is the answer when this patch's events are missing from this side's history: what is older moves up,
-	// nothing still older comes in, and the gaps stay. It is known for the most weighted patches that have events.
+	// Without is the answer when this patch's events are missing from this side's history, as if they had not happened:
+	// older ones take their place, and the gaps stay. It is known for the most weighted patches that have events.
 	Without *Effect `json:"without,omitempty"`
 }
 
@@ -227,7 +230,25 @@ func (p *Predictor) side(n event.Node, at event.Time, b *sample.Batch, draw, i i
 			p.kindOf(edge, times[edge])})
 		s.Events++
 	}
+	if p.model.Plan().Picker == nil { // otherwise others would have been picked
+		s.older = olderThan(s, h)
+	}
 	return s
+}
+
+// olderThan is what a history has before the events of a side, if these are its latest.
+func olderThan(s Side, h index.History) index.History {
+	n := h.Len() - s.Events
+	i := n
+	for _, patch := range s.Patches {
+		for _, e := range patch.Events {
+			if i < 0 || h.Edge[i] != e.Edge {
+				return index.History{}
+			}
+			i++
+		}
+	}
+	return index.History{Node: h.Node[:n], Edge: h.Edge[:n], Time: h.Time[:n]}
 }
 
 // kindOf is the name of the kind of an event, "" where events have none.

@@ -126,9 +126,9 @@ func (d *counterfactuals) raise(e *Explanation) (err error) {
 			return err
 		}
 	}
-	src := e.Source.without(meetings(e.Query.Dst))
-	dst := e.Destination.without(meetings(e.Query.Src))
-	if len(e.Gaps) > 0 || src.Len() < e.Source.Events || dst.Len() < e.Destination.Events {
+	withDst, withSrc := meetings(e.Query.Dst), meetings(e.Query.Src)
+	if len(e.Gaps) > 0 || e.Source.shows(withDst) || e.Destination.shows(withSrc) {
+		src, dst := e.Source.without(withDst), e.Destination.without(withSrc)
 		if e.WithoutMeetings, err = d.ask(e, src, dst, nil); err != nil {
 			return err
 		}
@@ -149,7 +149,11 @@ func (d *counterfactuals) raise(e *Explanation) (err error) {
 		}
 	}
 	for _, k := range e.Destination.top(d.p.Top) {
-		e.Destination.Patches[k].Without, err = d.ask(e, srcAll, e.Destination.without(patch(k)), e.Gaps)
+		src, dst := srcAll, e.Destination.without(patch(k))
+		if e.Query.Src == e.Query.Dst {
+			src = dst
+		}
+		e.Destination.Patches[k].Without, err = d.ask(e, src, dst, e.Gaps)
 		if err != nil {
 			return err
 		}
@@ -167,15 +171,37 @@ func meetings(with event.Node) func(int, PastEvent) bool {
 	return func(_ int, e PastEvent) bool { return e.Other == with }
 }
 
-// without is the history that is left of a side.
+// shows says whether a side has an event that would be missing.
+func (s *Side) shows(missing func(patch int, e PastEvent) bool) bool {
+	return slices.ContainsFunc(s.Patches, func(p Patch) bool {
+		return slices.ContainsFunc(p.Events, func(e PastEvent) bool { return missing(0, e) })
+	})
+}
+
+// olderPatch is the patch of events that the model did not look at.
+const olderPatch = -1
+
+// without is the history of a side without what is missing. As many older events come in.
 func (s *Side) without(missing func(patch int, e PastEvent) bool) index.History {
-	var h index.History
+	var kept []PastEvent
 	for k, p := range s.Patches {
 		for _, e := range p.Events {
 			if !missing(k, e) {
-				h.Node, h.Edge, h.Time = append(h.Node, e.Other), append(h.Edge, e.Edge), append(h.Time, e.Time)
+				kept = append(kept, e)
 			}
 		}
+	}
+	var older []PastEvent // the latest first
+	for i := s.older.Len() - 1; i >= 0 && len(older) < s.Events-len(kept); i-- {
+		e := PastEvent{Other: s.older.Node[i], Edge: s.older.Edge[i], Time: s.older.Time[i]}
+		if !missing(olderPatch, e) {
+			older = append(older, e)
+		}
+	}
+	slices.Reverse(older)
+	var h index.History
+	for _, e := range append(older, kept...) {
+		h.Node, h.Edge, h.Time = append(h.Node, e.Other), append(h.Edge, e.Edge), append(h.Time, e.Time)
 	}
 	return h
 }
@@ -187,16 +213,16 @@ type pair struct {
 	src, dst index.History
 }
 
-// Before is the history of one of the two. A node that is asked about itself has one history: what is missing from
-// either side is missing. What others have done, and what the two had done by an earlier time, stays.
+// Before is the history of one of the two; a node that is asked about itself has that of the source. What others have
+// done, and what the two had done by an earlier time, stays.
 func (p *pair) Before(n event.Node, t event.Time) index.History {
 	switch {
 	case t != p.Time || n != p.Src && n != p.Dst:
 		return p.View.Before(n, t)
-	case n == p.Dst && (p.Src != p.Dst || p.dst.Len() < p.src.Len()):
-		return p.dst
+	case n == p.Src:
+		return p.src
 	}
-	return p.src
+	return p.dst
 }
 
 // Events are those of the past as it was: what is withheld is withheld from the two histories.
