@@ -10,6 +10,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/device"
@@ -30,6 +31,24 @@ type Query = sample.Query
 
 // ErrTooEarly says that a query lies within what a memory in the order of arrival has observed already.
 var ErrTooEarly = errors.New("the query is not after the last event")
+
+// TooEarlyError is an ErrTooEarly with the query.
+type TooEarlyError struct {
+	Query Query
+	Last  event.Time // of the last event
+	Model string
+}
+
+func (e *TooEarlyError) Error() string {
+	return fmt.Sprintf("%v: it is at %s, the last event at %s; %s remembers events in the order of arrival, and "+
+		"answers only about later times (order=strict can look back)", ErrTooEarly, plainTime(e.Query.Time),
+		plainTime(e.Last), e.Model)
+}
+
+func (e *TooEarlyError) Unwrap() error { return ErrTooEarly }
+
+// plainTime writes a time without an exponent.
+func plainTime(t event.Time) string { return strconv.FormatFloat(t, 'f', -1, 64) }
 
 // Predictor answers queries with a trained model. One goroutine at a time may use it.
 type Predictor struct {

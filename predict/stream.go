@@ -112,9 +112,7 @@ func (s *stream) afterAll(ctx context.Context, qs []Query, order []int, ask func
 		last = math.Nextafter(last, math.Inf(1)) // nothing of its own instant is known
 	}
 	if qs[i].Time < last {
-		return fmt.Errorf("%w: query %d is at %v, the last event at %v; %s learns of events in the order of arrival, "+
-			"and can only be asked what comes after them (order=strict can look back)", ErrTooEarly, i, qs[i].Time,
-			s.latest, s.name)
+		return &TooEarlyError{qs[i], s.latest, s.name}
 	}
 	return ask(order)
 }

@@ -123,7 +123,7 @@ func (p *prediction) run(ctx context.Context, a *app, o *openedRun) error {
 		return err
 	}
 	if p.rank.asked {
-		return p.rank.run(ctx, a, p, model, progress)
+		return p.tooEarly(p.rank.run(ctx, a, p, model, progress))
 	}
 	p.doc.Queries, p.doc.Unknown = len(p.questions), p.unknown(model)
 	p.doc.Unknown.warn(a)
@@ -143,7 +143,7 @@ func (p *prediction) run(ctx context.Context, a *app, o *openedRun) error {
 		err = p.explain(ctx, model, why, &before)
 	}
 	if err != nil {
-		return err
+		return p.tooEarly(err)
 	}
 	p.tellShares()
 	if p.plot != "" {
@@ -153,6 +153,22 @@ func (p *prediction) run(ctx context.Context, a *app, o *openedRun) error {
 	}
 	progress.Done()
 	return p.finish(a, why)
+}
+
+// tooEarly says which row asks about a time that the model cannot answer about.
+func (p *prediction) tooEarly(err error) error {
+	var early *predict.TooEarlyError
+	if !errors.As(err, &early) || p.alone {
+		return err
+	}
+	clock := p.set.Clock()
+	for _, q := range p.questions {
+		if q.Query == early.Query {
+			return q.Bad(queries.Columns[2], q.TS, "a time after the last event, "+clock.Write(early.Last)+
+				": "+early.Model+" remembers events in the order of arrival; --order strict can look back")
+		}
+	}
+	return err
 }
 
 // explain explains a few thousand queries at a time, so that explanations of many need not be kept.

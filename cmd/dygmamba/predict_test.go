@@ -86,6 +86,23 @@ func queryFile(t *testing.T, lines ...string) string {
 	return path
 }
 
+// A query that is not after the last event is bad input in the order of arrival, and says in which row it is.
+func TestPredictTooEarly(t *testing.T) {
+	dir := t.TempDir()
+	data, run := filepath.Join(dir, "d.dgm"), filepath.Join(dir, "run")
+	program(t, "data", "import", queryFile(t, "src,dst,time", "a,b,100", "b,a,2000000", "a,b,12086729", "b,a,12086729"),
+		"--out", data).want(t, exitDone)
+	program(t, "train", "--data", data, "--model", "tgn", "--order", "arrival", "--device", "cpu", "--out", run,
+		"--set", "num_epochs=1", "--set", "node_feat_dim=8", "--set", "time_feat_dim=8").want(t, exitDone)
+	args := []string{"predict", "--run", run, "--device", "cpu", "--queries", queryFile(t, "u,i,ts", "a,b,12086730",
+		"a,b,12086728")}
+	program(t, args...).want(t, exitBadInput, `q.csv: line 3 (row 2), column ts: found "12086728"; `+
+		`want a time after the last event, 12086729: tgn remembers`)
+	program(t, append(args, "--order", "strict")...).want(t, exitDone)
+	program(t, "predict", "--run", run, "--device", "cpu", "--u", "a", "--i", "b", "--ts", "100").
+		want(t, exitBadInput, "it is at 100, the last event at 12086729")
+}
+
 // answers parses a table of answers.
 func answers(t *testing.T, text string) [][]string {
 	t.Helper()

@@ -24,6 +24,12 @@ type Question struct {
 	place dataset.Place // in its table
 }
 
+// Bad is a complaint about a column of a question.
+func (q Question) Bad(column, found, want string) *dataset.InputError {
+	return &dataset.InputError{File: q.place.File, Line: q.place.Line, Row: q.place.Row, Column: column,
+		Found: strconv.Quote(found), Want: want}
+}
+
 // Columns are the names of these in answers, and first of all in questions.
 var Columns = [3]string{"u", "i", "ts"}
 
