@@ -1,9 +1,8 @@
 // Package audit answers: can this number be trusted?
 //
-// It asks the questions of a run's test again and looks at the answers from outside the model: are these the events,
-// the split and the negatives; are the metrics what a second, simple implementation finds; does a score change with
-// the company it is asked in, or with what lies at or after its own time; and how much would a rule get that learned
-// nothing.
+// It repeats the test of a run and checks from outside the model: are the events, the split and the negatives those of
+// the record; does a second, simple implementation of the metrics agree; does a score change with the batch it is
+// computed in, or with events at or after its own time; and which scores do rules without training reach?
 package audit
 
 import (

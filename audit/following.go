@@ -49,8 +49,8 @@ func (f *following) count(c int32, to event.Node) int32 {
 	return *f.counts.At(int(number[0]))
 }
 
-// goOn counts the events before a time. Those of one instant do not see each other.
-func (f *following) goOn(t event.Time) {
+// advance counts the events before a time. Those of one instant do not see each other.
+func (f *following) advance(t event.Time) {
 	for f.done < f.all.Len() && f.all.Time[f.done] < t {
 		end := f.done
 		for ; end < f.all.Len() && f.all.Time[end] == f.all.Time[f.done]; end++ {

@@ -36,7 +36,7 @@ func (a *auditor) next(ctx context.Context, p *eval.Protocol) error {
 	if err := a.nextShares(ctx, c, p); err != nil {
 		return err
 	}
-	again, err := c.Evaluate(ctx, p, eval.NextOptions{Limit: eval.NextSample, OnEvent: a.telling("test")})
+	again, err := c.Evaluate(ctx, p, eval.NextOptions{Limit: eval.NextSample, OnEvent: a.progress("test")})
 	if err != nil {
 		return fmt.Errorf("ask again: %w", err)
 	}
@@ -57,7 +57,7 @@ func (a *auditor) chooser(set *dataset.Set) (*predict.Chooser, error) {
 	return predict.LoadChooser(a.Dir, predict.Options{Set: set, Device: a.Device, Threads: a.Threads})
 }
 
-func (a *auditor) telling(what string) func(done, total int) {
+func (a *auditor) progress(what string) func(done, total int) {
 	if a.OnBatch == nil {
 		return nil
 	}

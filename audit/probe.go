@@ -71,7 +71,7 @@ func (p *prober) look(ctx context.Context, r *Report) error {
 			p.tell(i+1, len(list))
 		}
 	}
-	for _, name := range []string{asAsked, blind, shuffled, cutApart, strangers} {
+	for _, name := range []string{asAsked, blind, shuffled, cutApart, otherQueries} {
 		c := p.found[name]
 		if c == nil {
 			r.tell(name, "not looked at: neighbours are picked at random, in the order of the queries")
@@ -124,7 +124,7 @@ func (p *prober) batch(k int) error {
 	if plan.Picker == nil {
 		p.compare(asAsked, k, q.queries, slices.Concat(p.test.answers[k].pos, p.test.answers[k].neg), usual, nil)
 	}
-	if err := p.company(k, usual); err != nil {
+	if err := p.amongOthers(k, usual); err != nil {
 		return err
 	}
 	for _, at := range []event.Time{q.events.Time[0], q.events.Time[n/2], q.events.Time[n-1]} {
@@ -140,8 +140,8 @@ func (p *prober) batch(k int) error {
 	return nil
 }
 
-// company asks about the queries of a batch among others.
-func (p *prober) company(k int, usual []float32) error {
+// amongOthers asks about the queries of a batch among others.
+func (p *prober) amongOthers(k int, usual []float32) error {
 	q := p.test.questions[k]
 	n := q.events.Len()
 	order := rand.New(rand.NewPCG(1, uint64(k))).Perm(len(q.queries))
@@ -183,7 +183,7 @@ func (p *prober) company(k int, usual []float32) error {
 	if err != nil {
 		return err
 	}
-	p.compare(strangers, k, q.queries, usual, slices.Concat(more[:n],
+	p.compare(otherQueries, k, q.queries, usual, slices.Concat(more[:n],
 		more[n+len(guests):n+len(guests)+len(against)]), nil)
 	return nil
 }

@@ -72,7 +72,7 @@ func TestPeeking(t *testing.T) {
 		{"how many are asked about", cutApart, false, func(b *sample.Batch, i int) float32 {
 			return float32(len(b.Queries)) / 100
 		}},
-		{"who else is asked about", strangers, false, func(b *sample.Batch, i int) float32 {
+		{"who else is asked about", otherQueries, false, func(b *sample.Batch, i int) float32 {
 			most := event.Node(0)
 			for _, q := range b.Queries {
 				most += q.Dst

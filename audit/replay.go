@@ -19,22 +19,22 @@ import (
 
 // Names of the checks that need the model.
 const (
-	ofThisRun  = "checkpoint is of this run"
-	validated  = "validation replayed"
-	metrics    = "metrics recomputed"
-	asAsked    = "scores need no answers"
-	blind      = "scores without what lies at or after their time"
-	shuffled   = "scores in a shuffled batch"
-	cutApart   = "scores in smaller batches"
-	strangers  = "scores among other queries"
-	batchSizes = "batch size of the measure"
+	ofThisRun    = "checkpoint is of this run"
+	validated    = "validation replayed"
+	metrics      = "metrics recomputed"
+	asAsked      = "scores need no answers"
+	blind        = "scores without what lies at or after their time"
+	shuffled     = "scores in a shuffled batch"
+	cutApart     = "scores in smaller batches"
+	otherQueries = "scores among other queries"
+	batchSizes   = "batch size of the measure"
 )
 
 // modelChecks are these checks, and what they want, in the order in which they are made.
 var modelChecks = []struct{ name, want string }{
 	{ofThisRun, "the model, data, seed, epoch and settings of the record"},
 	{validated, bestValidation}, {metrics, "what the record says"},
-	{asAsked, unchanged}, {blind, unchanged}, {shuffled, unchanged}, {cutApart, unchanged}, {strangers, unchanged},
+	{asAsked, unchanged}, {blind, unchanged}, {shuffled, unchanged}, {cutApart, unchanged}, {otherQueries, unchanged},
 	{batchSizes, information},
 }
 

@@ -46,7 +46,7 @@ func explain(r *Report, tests []test, set *dataset.Set, p *eval.Protocol, size i
 		r.tell("rule: "+rule.name, string(t.noted.Scenario)+": "+strings.Join(found, "; "))
 	}
 	of := t.noted.Name() + ": "
-	happened, drawn, now := happenedToo(t.questions, set.Log)
+	happened, drawn, now := realNegatives(t.questions, set.Log)
 	r.tell("negatives that are positives", fmt.Sprintf("%s%d of %d happen at their very time, %d within their batch",
 		of, now, drawn, happened))
 	if t.answers == nil {
@@ -81,13 +81,13 @@ type rule struct {
 
 func rules(t test, log *event.Log, past index.View) []rule {
 	longest := cmp.Or(t.longest, longestRow)
-	met, lately := edgeBank(t.questions, log), latelyActive(t.questions, past, log.At(0).Time)
+	met, recent := edgeBank(t.questions, log), recentActivity(t.questions, past, log.At(0).Time)
 	return []rule{
 		{"EdgeBank (the pair had met before)", met, false},
-		{"recent activity (how long ago both last did anything)", lately, false},
-		{"recent activity, unmet pairs first (the pair had never met)", strangersFirst(t.questions, lately, met),
+		{"recent activity (how long ago both last did anything)", recent, false},
+		{"recent activity, unmet pairs first (the pair had never met)", unmetFirst(t.questions, recent, met),
 			false},
-		{"what comes next (whom sources met after the source's latest two partners)", comesNext(t.questions, log),
+		{"what comes next (whom sources met after the source's latest two partners)", nextItem(t.questions, log),
 			false},
 		{fmt.Sprintf("row length (the longest history among the destinations of its call, up to %d)", longest),
 			rowLength(t.questions, past, longest), true},
@@ -190,9 +190,9 @@ func newAsked(questions []question) *asked {
 	return a
 }
 
-// latelyActive scores by how long ago each of the two last did anything, strictly before the query: the product of both
-// times, which depends on no unit. Who never did anything has been quiet since the stream began.
-func latelyActive(questions []question, past index.View, start event.Time) []scored {
+// recentActivity scores by the product of the times since the last event of each node, strictly before the query. A
+// product does not depend on the unit of time. A node without events counts as last active when the stream began.
+func recentActivity(questions []question, past index.View, start event.Time) []scored {
 	return by(questions, func(k, i int) (score float32) {
 		x := questions[k].queries[i]
 		for _, n := range []event.Node{x.Src, x.Dst} {
@@ -206,19 +206,19 @@ func latelyActive(questions []question, past index.View, start event.Time) []sco
 	})
 }
 
-// strangersFirst puts pairs that never met before all others, and leaves both in their order. A historical negative is
-// a pair that met.
-func strangersFirst(questions []question, scores, met []scored) []scored {
+// unmetFirst ranks pairs that never met before all others, and keeps the order within both groups. A historical
+// negative is a pair that met.
+func unmetFirst(questions []question, scores, met []scored) []scored {
 	return by(questions, func(k, i int) float32 { return scores[k].at(i) + 512*(1-met[k].at(i)) })
 }
 
-// comesNext scores by how often sources have met the destination after the two partners that the source had last, which
-// is a Markov chain of second order: shares among what came after both of them, drawn by as many as five to the share
-// after the last one, and that to the destination's share of all. All of it is strictly before the query.
-func comesNext(questions []question, log *event.Log) []scored {
+// nextItem is a Markov chain of second order: how often did sources meet the destination after the source's latest two
+// partners? The share after both is smoothed, with the weight of five events, by the share after the last one, and that
+// by the destination's share of all events. All events are strictly before the query.
+func nextItem(questions []question, log *event.Log) []scored {
 	met := newFollowing(log)
 	return inTime(questions, func(x *sample.Query) float32 {
-		met.goOn(x.Time)
+		met.advance(x.Time)
 		share := 0.0
 		for _, c := range met.contexts(x.Src) {
 			share = (float64(met.count(c, x.Dst)) + 5*share) / (float64(met.count(c, 0)) + 5)
@@ -305,8 +305,8 @@ func by(questions []question, rule func(k, i int) float32) []scored {
 	return list
 }
 
-// happenedToo counts negatives that happen in their batch, and that happen at their very time anywhere.
-func happenedToo(questions []question, log *event.Log) (within, drawn, now int) {
+// realNegatives counts negatives that happen in their batch, and that happen at their very time anywhere.
+func realNegatives(questions []question, log *event.Log) (within, drawn, now int) {
 	asked := newAsked(questions)
 	order := func(a, b moment) int { return cmp.Or(cmp.Compare(a.of, b.of), cmp.Compare(a.at, b.at)) }
 	var negatives []moment

@@ -43,9 +43,9 @@ func TestRulesOnPublishedData(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			lately := latelyActive(questions, past, set.Log.At(0).Time)
+			recent := recentActivity(questions, past, set.Log.At(0).Time)
 			for k, found := range [][]scored{
-				lately, strangersFirst(questions, lately, edgeBank(questions, set.Log)), comesNext(questions, set.Log),
+				recent, unmetFirst(questions, recent, edgeBank(questions, set.Log)), nextItem(questions, set.Log),
 			} {
 				ap, _ := batchMean(found)
 				if rule := recorded.Rules[k]; math.Abs(100*ap-want[k][i]) > 0.01 {

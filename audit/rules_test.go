@@ -36,12 +36,12 @@ func TestRulesByHand(t *testing.T) {
 	}{
 		{"pairs that met", edgeBank(list, log), [2]float32{1, 0}, [2]float32{0, 0}},
 		{"seen at this instant", seenNow(list), [2]float32{0, 0}, [2]float32{0, 1}}, // 5 in the first batch
-		{"recent activity", latelyActive(list, index.Freeze(log), 0),
+		{"recent activity", recentActivity(list, index.Freeze(log), 0),
 			[2]float32{-logs(6, 8), -logs(7, 9)}, [2]float32{-logs(6, 9), -logs(7, 8)}},
-		{"unmet pairs first", strangersFirst(list, latelyActive(list, index.Freeze(log), 0), edgeBank(list, log)),
+		{"unmet pairs first", unmetFirst(list, recentActivity(list, index.Freeze(log), 0), edgeBank(list, log)),
 			[2]float32{-logs(6, 8), 512 - logs(7, 9)}, [2]float32{512 - logs(6, 9), 512 - logs(7, 8)}},
 		// One of three events went to 5. After 6, which both sources had last, nothing has come yet.
-		{"what comes next", comesNext(list, log), [2]float32{0.125, 0}, [2]float32{0, 0.125}},
+		{"what comes next", nextItem(list, log), [2]float32{0.125, 0}, [2]float32{0, 0.125}},
 		{"row length", rowLength(list, index.Freeze(log), 10), [2]float32{1, 0}, [2]float32{0, 1}},
 		{"row length, rows of 0", rowLength(list, index.Freeze(log), 0), [2]float32{0, 0}, [2]float32{0, 0}},
 	} {
@@ -52,7 +52,7 @@ func TestRulesByHand(t *testing.T) {
 			}
 		}
 	}
-	within, drawn, now := happenedToo([]question{ask(3, 5), ask(4, 5)}, log)
+	within, drawn, now := realNegatives([]question{ask(3, 5), ask(4, 5)}, log)
 	if within != 1 || drawn != 2 || now != 1 {
 		t.Errorf("%d within their batch, %d of %d at their time", within, now, drawn)
 	}

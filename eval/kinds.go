@@ -42,21 +42,21 @@ func (p *Protocol) WhichKind(ctx context.Context, s replay.Scorer, part Part) (r
 	}
 	others := &sample.EveryKind{Kinds: kinds}
 	pass.Negatives, pass.PerPositive, pass.Kinds = others, others.Rounds(), true
-	told := newTold(kinds)
-	err = rewound(s, true, func() error { return told.ask(ctx, s, pass, p.parts[part].All()) })
-	return told.result(), err
+	scores := newKindScores(kinds)
+	err = rewound(s, true, func() error { return scores.ask(ctx, s, pass, p.parts[part].All()) })
+	return scores.result(), err
 }
 
-// told collects how likely each kind of each event was said to be.
-type told struct {
+// kindScores collects how likely each kind of each event was said to be.
+type kindScores struct {
 	kinds  int
 	truth  []event.Kind
 	shares []float32 // [events, kinds]
 }
 
-func newTold(kinds int) *told { return &told{kinds: kinds} }
+func newKindScores(kinds int) *kindScores { return &kindScores{kinds: kinds} }
 
-func (t *told) ask(ctx context.Context, s replay.Scorer, pass replay.Pass, events event.Span) error {
+func (t *kindScores) ask(ctx context.Context, s replay.Scorer, pass replay.Pass, events event.Span) error {
 	var logits []float32
 	row := make([]float64, t.kinds)
 	for step, err := range pass.Batches(ctx, s, events) {
@@ -94,14 +94,14 @@ func softmax(row []float64) {
 	}
 }
 
-func (t *told) add(truth event.Kind, shares []float64) {
+func (t *kindScores) add(truth event.Kind, shares []float64) {
 	t.truth = append(t.truth, truth)
 	for _, x := range shares {
 		t.shares = append(t.shares, float32(x))
 	}
 }
 
-func (t *told) result() KindResult {
+func (t *kindScores) result() KindResult {
 	r := KindResult{Events: len(t.truth), AP: make([]float64, t.kinds)}
 	if r.Events == 0 {
 		return r
@@ -170,7 +170,7 @@ type kindCounts struct {
 	sources, targets map[event.Node][]float64
 	last             map[event.Node]event.Kind
 	pairs            map[[2]event.Node]event.Kind
-	told             []*told // by rule
+	byRule           []*kindScores // by rule
 	row              []float64
 }
 
@@ -181,7 +181,7 @@ func newKindCounts(kinds int) *kindCounts {
 		targets: map[event.Node][]float64{}, last: map[event.Node]event.Kind{},
 		pairs: map[[2]event.Node]event.Kind{}, row: make([]float64, kinds)}
 	for range kindRuleNames {
-		c.told = append(c.told, newTold(kinds))
+		c.byRule = append(c.byRule, newKindScores(kinds))
 	}
 	return c
 }
@@ -205,14 +205,14 @@ func (c *kindCounts) learn(e event.Event) {
 
 // ask lets every rule tell the kind of an event. One that knows nothing of it says what the next wider one does.
 func (c *kindCounts) ask(e event.Event) {
-	c.told[0].add(e.Kind, c.shares(c.all, nil))
-	c.told[1].add(e.Kind, c.one(c.last[e.Src], c.all))
-	c.told[2].add(e.Kind, c.shares(c.sources[e.Src], c.all))
-	c.told[3].add(e.Kind, c.shares(c.targets[e.Dst], c.all))
+	c.byRule[0].add(e.Kind, c.shares(c.all, nil))
+	c.byRule[1].add(e.Kind, c.one(c.last[e.Src], c.all))
+	c.byRule[2].add(e.Kind, c.shares(c.sources[e.Src], c.all))
+	c.byRule[3].add(e.Kind, c.shares(c.targets[e.Dst], c.all))
 	if kind := c.pairs[[2]event.Node{e.Src, e.Dst}]; kind != 0 {
-		c.told[4].add(e.Kind, c.one(kind, nil))
+		c.byRule[4].add(e.Kind, c.one(kind, nil))
 	} else {
-		c.told[4].add(e.Kind, c.shares(c.sources[e.Src], c.all))
+		c.byRule[4].add(e.Kind, c.shares(c.sources[e.Src], c.all))
 	}
 }
 
@@ -247,7 +247,7 @@ func (c *kindCounts) one(kind event.Kind, counts []float64) []float64 {
 func (c *kindCounts) results() []KindRule {
 	var list []KindRule
 	for i, name := range kindRuleNames {
-		list = append(list, KindRule{name, c.told[i].result()})
+		list = append(list, KindRule{name, c.byRule[i].result()})
 	}
 	return list
 }

@@ -52,12 +52,12 @@ func (b *Base) MergeHead(inputs, width int) {
 // how often each was before.
 func (b *Base) MergeHeadOf(inputs, width int, kinds Kinds, counted bool) {
 	b.kinds = kinds
-	told := kinds.Width()
+	kindWidth := kinds.Width()
 	if counted && kinds > 0 {
 		b.tally = new(tally.Kinds)
-		told += tally.Width
+		kindWidth += tally.Width
 	}
-	b.head = Merge{nn.NewMerge(b.params.In("1"), inputs+told, width, 1), told}
+	b.head = Merge{nn.NewMerge(b.params.In("1"), inputs+kindWidth, width, 1), kindWidth}
 }
 
 // WithTally is a plan that also asks for counts of kinds, where the head wants them.
@@ -69,7 +69,7 @@ func (b *Base) WithTally(p sample.Plan) sample.Plan {
 }
 
 // KindsAsked uploads which kinds the queries of a batch ask about, and how often these were before: [n, inputs of the
-// head], nil where none are told apart.
+// head], nil where none are kindWidth apart.
 func (b *Base) KindsAsked(tp *grad.Tape, batch *sample.Batch) *tensor.Tensor {
 	if b.kinds == 0 {
 		return nil

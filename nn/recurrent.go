@@ -72,7 +72,7 @@ func (l BiLSTM) Ends(tp *grad.Tape, t *Tree, parts ...grad.Part) (forth, back *t
 			old, c = grad.Repeat(tp, old, t.Fan), grad.Repeat(tp, c, t.Fan)
 		}
 		h, c = grad.LSTMGates(tp, grad.Rows(tp, gates, lo, lo+n), old, c) // [n, hidden] each
-		forth = t.goOn(tp, level, forth, h)
+		forth = t.advance(tp, level, forth, h)
 		lo += n
 	}
 
@@ -82,15 +82,15 @@ func (l BiLSTM) Ends(tp *grad.Tape, t *Tree, parts ...grad.Part) (forth, back *t
 	alone, _ := grad.LSTMGates(tp, gates, tp.Zeros(steps, 4*hidden), tp.Zeros(steps, hidden))
 	lo = 0
 	for level, n := range t.Levels {
-		back = t.goOn(tp, level, back, grad.Rows(tp, alone, lo, lo+n))
+		back = t.advance(tp, level, back, grad.Rows(tp, alone, lo, lo+n))
 		lo += n
 	}
 	return forth, back
 }
 
-// goOn takes what was said at the ends of walks up to the level before, and what the steps of a level say, both
+// advance takes what was said at the ends of walks up to the level before, and what the steps of a level say, both
 // [steps, hidden], to the ends of walks up to this level: where there is padding, the end stays what it was.
-func (t *Tree) goOn(tp *grad.Tape, level int, ends, x *tensor.Tensor) *tensor.Tensor {
+func (t *Tree) advance(tp *grad.Tape, level int, ends, x *tensor.Tensor) *tensor.Tensor {
 	if level == 0 {
 		return x
 	}

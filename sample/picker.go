@@ -17,7 +17,7 @@ import (
 const (
 	Recent    = "recent"              // the last ones
 	Uniform   = "uniform"             // any, with replacement
-	TimeAware = "time_interval_aware" // with replacement, those after long silence rather than those in a crowd
+	TimeAware = "time_interval_aware" // with replacement; prefers events after long gaps
 )
 
 // PickerOptions says how to choose neighbours. Which generator draws is not the model's choice but that of whoever

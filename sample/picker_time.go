@@ -133,14 +133,14 @@ func (p *timeAware) shares(n event.Node, h index.History) shares {
 		r: make([]float32, len(times)), most: make([]float32, len(times)),
 		e: make([]float32, len(times)), sum: make([]float64, len(times)),
 	}
-	crowd, sum := 0.0, 0.0
+	total, sum := 0.0, 0.0
 	most := float32(-1e10)
 	for j, at := range times {
 		e := math.Exp(p.options.Scale * (at - times[len(times)-1]))
-		crowd += e
+		total += e
 		s.r[j] = -1e10
-		if crowd != 0 {
-			s.r[j] = float32(e / crowd)
+		if total != 0 {
+			s.r[j] = float32(e / total)
 		}
 		most = max(most, s.r[j])
 		s.most[j] = most
@@ -199,13 +199,13 @@ func (p *timeAware) totals(n event.Node, h index.History) []float64 {
 		times = p.complete(n, h)
 	}
 	sums := make([]float64, len(times))
-	crowd, running := 0.0, 0.0 // the sum of all entries so far, in units of the latest
+	total, running := 0.0, 0.0 // the sum of all entries so far, in units of the latest
 	for j, at := range times {
 		if j > 0 {
-			crowd = float64(crowd * math.Exp(-p.options.Scale*(at-times[j-1])))
+			total = float64(total * math.Exp(-p.options.Scale*(at-times[j-1])))
 		}
-		crowd++
-		running += math.Exp(1 / crowd)
+		total++
+		running += math.Exp(1 / total)
 		sums[j] = running
 	}
 	return sums

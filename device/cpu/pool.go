@@ -65,7 +65,7 @@ func (p *pool) stop() {
 	if p.closed.Swap(true) {
 		return
 	}
-	p.rouse(p.workers)
+	p.wake(p.workers)
 	p.done.Wait()
 }
 
@@ -83,7 +83,7 @@ func (p *pool) parallel(n int, t task) {
 		first, end := w*n/p.workers, (w+1)*n/p.workers
 		p.queue[w].run.Store(uint64(first)<<32 | uint64(end))
 	}
-	p.rouse(min(n, p.workers))
+	p.wake(min(n, p.workers))
 	p.help(0)
 	for i := 1; p.left.Load() > 0; i++ {
 		switch {
@@ -136,8 +136,8 @@ func (q *queue) take(first bool) (chunk int, ok bool) {
 	}
 }
 
-// rouse wakes those of the workers 1 … n−1 that sleep.
-func (p *pool) rouse(n int) {
+// wake wakes those of the workers 1 … n−1 that sleep.
+func (p *pool) wake(n int) {
 	for w := 1; w < n; w++ {
 		if q := &p.queue[w]; q.asleep.CompareAndSwap(true, false) {
 			q.wake <- struct{}{}

@@ -79,12 +79,12 @@ func (p player) learn(t testing.TB, w *world, spec model.Spec, units int) {
 	t.Helper()
 	if m := p.memory(); m != nil {
 		must(t, m.Restore(nil))
-		p.goOn(t, w, spec, 0, units)
+		p.resume(t, w, spec, 0, units)
 	}
 }
 
-// goOn makes a player remember this many more units, if it remembers at all.
-func (p player) goOn(t testing.TB, w *world, spec model.Spec, first, units int) {
+// resume makes a player remember this many more units, if it remembers at all.
+func (p player) resume(t testing.TB, w *world, spec model.Spec, first, units int) {
 	t.Helper()
 	if m := p.memory(); m != nil {
 		span := w.set.Log.Span(first*batchSize, (first+units)*batchSize)
@@ -159,7 +159,7 @@ func (p player) company(t testing.TB, w *world) string {
 	mixed, among := make([]sample.Query, len(qs)), []sample.Query{}
 	for i, k := range order {
 		mixed[k] = qs[i]
-		other := sample.Query{Src: stranger + event.Node(i), Dst: stranger + 50, Time: qs[i].Time + float64(i%3)}
+		other := sample.Query{Src: unseen + event.Node(i), Dst: unseen + 50, Time: qs[i].Time + float64(i%3)}
 		among = append(among, qs[i], other)
 	}
 	shuffled, crowded := make([]float32, len(qs)), make([]float32, len(qs))

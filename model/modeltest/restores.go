@@ -143,9 +143,9 @@ func grows(t testing.TB, e *entry) {
 			return
 		}
 		p.learn(t, e.world, spec, 7)
-		qs := slices.DeleteFunc(e.world.queries(24), func(q sample.Query) bool { return max(q.Src, q.Dst) >= stranger })
+		qs := slices.DeleteFunc(e.world.queries(24), func(q sample.Query) bool { return max(q.Src, q.Dst) >= unseen })
 		before, want := p.snapshot(t), p.ask(t, e.world.past, qs)
-		m.Grow(int(stranger) + 100)
+		m.Grow(int(unseen) + 100)
 		if !same(p.snapshot(t), before) {
 			t.Error("something else is remembered with more room")
 		}
@@ -153,7 +153,7 @@ func grows(t testing.TB, e *entry) {
 			t.Errorf("query %d is answered otherwise with more room", at)
 		}
 		log := event.NewLog(2)
-		for _, ev := range []event.Event{{Src: stranger, Dst: stranger + 1}, {Src: stranger + 1, Dst: 1}} {
+		for _, ev := range []event.Event{{Src: unseen, Dst: unseen + 1}, {Src: unseen + 1, Dst: 1}} {
 			ev.Time = e.world.set.Log.At(numEvents-1).Time + 1
 			_, err := log.Append(ev)
 			must(t, err)
@@ -189,7 +189,7 @@ func recordable(t testing.TB, e *entry) {
 				t.Fatalf("query %d of batch %d: %v, and %v where steps are recorded", at, i, want[at], got[at])
 			}
 			for _, p := range []player{plain, deck} {
-				p.goOn(t, e.world, spec, i, 1)
+				p.resume(t, e.world, spec, i, 1)
 			}
 			if plain.memory() != nil && !same(deck.snapshot(t), plain.snapshot(t)) {
 				t.Fatalf("something else is remembered after unit %d where commits are recorded", i)

@@ -33,7 +33,7 @@ func (p player) alike(t testing.TB, w *world) {
 	for n := range event.Node(20) {
 		qs = append(qs, sample.Query{Src: about.Src, Dst: 1 + n*3, Time: about.Time})
 	}
-	qs = append(qs, sample.Query{Src: about.Src, Dst: stranger, Time: about.Time})
+	qs = append(qs, sample.Query{Src: about.Src, Dst: unseen, Time: about.Time})
 	want := p.answer(t, gather(w.past, oneCall(p.Plan()), qs, len(qs), event.Span{}))
 	got := make([]float32, len(qs))
 	if _, ok := p.model.(model.Sharer); ok {

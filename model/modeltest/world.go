@@ -18,7 +18,7 @@ const (
 	numNodes  = 26
 	lateNodes = 4  // of them that come in near the end
 	batchSize = 11 // events of a unit
-	stranger  = event.Node(500)
+	unseen    = event.Node(500)
 )
 
 // world is where models are tried: few nodes that meet often, many events of one instant, also across units, loops,
@@ -127,9 +127,9 @@ func (w *world) queries(n int) []sample.Query {
 		case 3:
 			q.Dst = q.Src
 		case 4:
-			q.Src = stranger + event.Node(rng.IntN(2))
+			q.Src = unseen + event.Node(rng.IntN(2))
 		case 5:
-			q.Dst = stranger
+			q.Dst = unseen
 		case 6:
 			q.Time = w.set.Log.At(numEvents-1).Time + 100
 		case 7:

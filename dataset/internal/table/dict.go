@@ -183,9 +183,9 @@ func (k key) bytes(digits *[20]byte) []byte {
 	return strconv.AppendInt(digits[:0], k.num, 10)
 }
 
-// lookalikes warns of whole numbers that occur with and without ".0", as they do where some program made
+// similarNames warns of whole numbers that occur with and without ".0", as they do where some program made
 // floating-point numbers of one column.
-func (d *dict) lookalikes() []string {
+func (d *dict) similarNames() []string {
 	var digits [20]byte
 	count, last := 0, ""
 	for i := range d.Ends { // none while all names are numbers

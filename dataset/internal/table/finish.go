@@ -46,7 +46,7 @@ func (im *importer) finish(ctx context.Context, files []string) error {
 	r.EdgeFeatures = im.features.width
 	im.features.end(int(im.table.next))
 	im.out.Values(im.values.done(int(im.table.next)))
-	im.lookalikes()
+	im.similarNames()
 	for _, step := range []func(context.Context) error{im.table.sort, im.writeEvents, im.writeNodes, im.writeLabels} {
 		if err := step(ctx); err != nil {
 			return err
@@ -68,16 +68,16 @@ func (im *importer) finish(ctx context.Context, files []string) error {
 	return im.out.Commit(ctx, native.Counts{Events: r.Events, Nodes: r.Nodes, Sources: named, Bipartite: r.Bipartite})
 }
 
-// lookalikes warns of names that differ by ".0" alone, in a new set.
-func (im *importer) lookalikes() {
+// similarNames warns of names that differ by ".0" alone, in a new set.
+func (im *importer) similarNames() {
 	if im.old != nil {
 		return
 	}
 	im.report.Numbers = !im.sources.names.words && !im.targets.names.words
 	if im.Bipartite {
-		im.report.Warnings = append(im.report.Warnings, im.targets.names.lookalikes()...)
+		im.report.Warnings = append(im.report.Warnings, im.targets.names.similarNames()...)
 	}
-	im.report.Warnings = append(im.report.Warnings, im.sources.names.lookalikes()...)
+	im.report.Warnings = append(im.report.Warnings, im.sources.names.similarNames()...)
 }
 
 // begunRecipe is how the tables were read, before anything is fitted.
