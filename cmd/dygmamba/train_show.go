@@ -116,8 +116,12 @@ func (w *watcher) epoch(seed uint64, e run.Epoch) {
 		m    *eval.Next
 	}{{"val", e.Next}, {"test", e.NextTest}} {
 		if part.m != nil {
-			line += fmt.Sprintf("  bits %s %.3f (returning %.3f, first meetings %.3f)", part.name, part.m.WhoBits,
-				part.m.Returning, part.m.First)
+			first := "–"
+			if part.m.Share > 0 {
+				first = fmt.Sprintf("%.3f", part.m.First)
+			}
+			line += fmt.Sprintf("  bits %s %.3f (returning %.3f, first meetings %s)", part.name, part.m.WhoBits,
+				part.m.Returning, first)
 		}
 	}
 	line += "  " + term.Duration(seconds(e.Seconds.Train+e.Seconds.Evaluate))
@@ -201,7 +205,7 @@ func seedText(r run.Result) string {
 		return fmt.Sprintf("%s by --max-time, after %s training events: no epoch was chosen by validation; "+
 			"--resume continues", r.CutMark(), term.Count(r.TrainEvents)) + partText(r)
 	}
-	text := fmt.Sprintf("best epoch %d of %d%s, %s per epoch, %s in total", r.BestEpoch, r.Epochs, chosenBy(r),
+	text := fmt.Sprintf("best epoch %d of %d%s, %s of training per epoch, %s in total", r.BestEpoch, r.Epochs, chosenBy(r),
 		term.Duration(seconds(r.PerEpoch)), term.Duration(seconds(r.Seconds)))
 	if r.Cut() {
 		text += "; " + r.CutMark() + " by --max-time, --resume continues"
