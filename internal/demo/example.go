@@ -183,10 +183,10 @@ func (x *Example) Changes() []Change {
 	}
 	e := x.Explanation
 	add("the gaps", "without the gaps", e.WithoutGaps)
-	add("their meetings", "without their meetings", e.WithoutMeetings)
+	add("the events of the pair", "without the events of the pair", e.WithoutMeetings)
 	for _, side := range []predict.Side{e.Source, e.Destination} {
 		if p := Heaviest(side); p != nil {
-			add(eventsOf(side, *p), "without the most weighted of "+side.Name, p.Without)
+			add(eventsOf(side, *p), "without the heaviest patch of "+side.Name, p.Without)
 		}
 	}
 	return list

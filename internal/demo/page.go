@@ -53,15 +53,15 @@ func (v view) Meetings() page.Figures {
 		raster.Rows = append(raster.Rows, row)
 	}
 	return page.Figures{{
-		Title: fmt.Sprintf("Whom %s met", x.Source),
-		Note: fmt.Sprintf("One row for each destination, one tick for each meeting. "+
+		Title: "Events of " + x.Source,
+		Note: fmt.Sprintf("One row per destination, one tick per event. "+
 			"The pair explained below is %s and %s.", x.Source, x.Destination),
 		Chart: raster,
 	}}
 }
 
 // modelKey says what the colours of both models are.
-var modelKey = []page.Key{{Name: "DyGMamba", Tone: page.First}, {Name: "without temporal patterns", Tone: page.Second}}
+var modelKey = []page.Key{{Name: "DyGMamba", Tone: page.First}, {Name: "without time gaps", Tone: page.Second}}
 
 // Learning shows both trainings.
 func (v view) Learning() page.Figures {
@@ -88,7 +88,7 @@ func (v view) Learning() page.Figures {
 
 // Verdict puts the results side by side.
 func (v view) Verdict() page.Figures {
-	names := []string{"DyGMamba", "without temporal patterns (variant A)", "EdgeBank"}
+	names := []string{"DyGMamba", "without time gaps (variant A)", "EdgeBank"}
 	ap, auc := page.Bars{Chance: 0.5}, page.Bars{Chance: 0.5}
 	for i, m := range []Model{v.Whole(), v.Without(), v.Bank()} {
 		bar := page.Bar{Name: names[i], Value: m.AP, Tone: page.First + page.Tone(i)}
@@ -112,8 +112,8 @@ func (v view) Moments() page.Figures {
 		whole.Add(m.Time, m.Whole)
 	}
 	return page.Figures{{
-		Title: fmt.Sprintf("How likely is it that %s and %s meet now?", x.Source, x.Destination),
-		Key:   append(slices.Clone(modelKey), page.Key{Name: "they met", Tone: page.Fact}),
+		Title: fmt.Sprintf("Probability that %s and %s interact", x.Source, x.Destination),
+		Key:   append(slices.Clone(modelKey), page.Key{Name: "they interacted", Tone: page.Fact}),
 		Chart: page.Lines{
 			X: page.Axis{Name: "time", Min: x.Curve[0].Time, Max: x.Curve[len(x.Curve)-1].Time},
 			Y: page.Axis{Max: 1, Percent: true}, Marks: x.Meetings, Series: []page.Series{without, whole},
@@ -125,11 +125,11 @@ func (v view) Moments() page.Figures {
 func (v view) Rhythm() page.Figures {
 	x := v.Example
 	return page.Figures{
-		{Title: "The rhythm of the pair",
-			Note:  "Gaps between their latest meetings; the last one reaches to the question.",
+		{Title: "Time gaps of the pair",
+			Note:  "Gaps between their latest events; the last one reaches to the query.",
 			Chart: columnsOf(x.Explanation.Gaps, x.Period)},
-		{Title: "The same question earlier",
-			Note: fmt.Sprintf("At %.2f, half a period before, the last gap does not fit: %s.",
+		{Title: "The same query earlier",
+			Note: fmt.Sprintf("At %.2f, half an interval earlier, the last gap does not fit: %s.",
 				x.OffTime, percent(x.Off.Probability)),
 			Chart: columnsOf(x.Off.Gaps, x.Period)},
 	}
@@ -140,8 +140,8 @@ func (v view) Histories() []page.Figures {
 	x := v.Example
 	pair := func(on, off predict.Side) page.Figures {
 		return page.Figures{
-			{Title: "What " + on.Name + " did", Note: fmt.Sprintf("asked at %.2f", x.Time), Chart: x.history(on)},
-			{Title: "What " + off.Name + " did", Note: fmt.Sprintf("asked at %.2f", x.OffTime), Chart: x.history(off)},
+			{Title: "History of " + on.Name, Note: fmt.Sprintf("query at %.2f", x.Time), Chart: x.history(on)},
+			{Title: "History of " + off.Name, Note: fmt.Sprintf("query at %.2f", x.OffTime), Chart: x.history(off)},
 		}
 	}
 	return []page.Figures{pair(x.Explanation.Source, x.Off.Source), pair(x.Explanation.Destination, x.Off.Destination)}
