@@ -26,30 +26,30 @@ type Config struct {
 	sequence.Sizes
 
 	WalkDim  int `json:"walk_dim" in:"[1,65536]" about:"width of a walk vector"`
-	WalkSeed int `json:"walk_seed" about:"of the nodes' first walk vectors"`
+	WalkSeed int `json:"walk_seed" about:"seed of the initial walk vectors"`
 	// Span comes from the data.
-	Span float64 `json:"time_span" in:"[0,1e38]" about:"how long training lasts: time scales are parts of it"`
+	Span float64 `json:"time_span" in:"[0,1e38]" about:"length of the training period, unit of time scales"`
 
 	// Memory is chosen once, when training begins, and left out where it is 0: older configurations keep their bytes.
-	Memory int `json:"walk_memory,omitempty" in:"[0,16777216]" about:"MiB for walk states; 0: any number"`
+	Memory int `json:"walk_memory,omitempty" in:"[0,16777216]" about:"memory limit of walk states in MiB; 0: none"`
 
-	Update string `json:"walk_update" about:"exact: all states as of each query; batch: as of its batch's first"`
+	Update string `json:"walk_update" about:"walk states as of each query (exact) or batch (batch)"`
 
-	LogTime   bool `json:"log_time" about:"logarithms of time instead of time"`
-	Direction bool `json:"direction" about:"whether a neighbour was met as source or destination"`
-	Neighbors bool `json:"walk_neighbors" about:"walks between neighbours and the two nodes"`
-	Pair      bool `json:"walk_pair" about:"walks between the two nodes, at the head"`
-	Roles     bool `json:"roles" about:"how often and how lately the two were active, at the head"`
-	NodeBlock bool `json:"node_block" about:"state space layers over histories"`
-	TimeBlock bool `json:"time_block" about:"state space layers over gaps, and what they choose"`
+	LogTime   bool `json:"log_time" about:"encode log(time) instead of time"`
+	Direction bool `json:"direction" about:"mark neighbours as sources or destinations"`
+	Neighbors bool `json:"walk_neighbors" about:"walk features between neighbours and the two nodes"`
+	Pair      bool `json:"walk_pair" about:"walk features of the pair"`
+	Roles     bool `json:"roles" about:"number and age of the two nodes' earlier events"`
+	NodeBlock bool `json:"node_block" about:"use state space layers over histories"`
+	TimeBlock bool `json:"time_block" about:"use state space layers over time gaps, with selection"`
 	// NextItem and Periodicity are left out of configurations where they are off: older ones keep their bytes.
-	NextItem    bool `json:"next_item,omitempty" was:"sequels" about:"what usually follows a source's last partners"`
-	Periodicity bool `json:"periodicity,omitempty" was:"returns" about:"whether the pair is due to meet again"`
+	NextItem    bool `json:"next_item,omitempty" was:"sequels" about:"what usually follows the latest partners"`
+	Periodicity bool `json:"periodicity,omitempty" was:"returns" about:"whether the pair is due by its periodicity"`
 
 	// Kinds come from the data, and are left out where events have none: older configurations keep their bytes.
-	Kinds int `json:"kinds,omitempty" in:"[0,1000]" about:"kinds of events that histories and queries tell"`
+	Kinds int `json:"kinds,omitempty" in:"[0,1000]" about:"number of kinds of events"`
 	// KindCounts is on for data with kinds; older configurations do without.
-	KindCounts bool `json:"kind_counts,omitempty" about:"queries also tell how often their kind was before"`
+	KindCounts bool `json:"kind_counts,omitempty" about:"show how often the query's kind occurred before"`
 }
 
 // Default is DyGMamba's widths with all that the model adds.
