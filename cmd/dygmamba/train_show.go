@@ -205,8 +205,8 @@ func seedText(r run.Result) string {
 		return fmt.Sprintf("%s by --max-time, after %s training events: no epoch was chosen by validation; "+
 			"--resume continues", r.CutMark(), term.Count(r.TrainEvents)) + partText(r)
 	}
-	text := fmt.Sprintf("best epoch %d of %d%s, %s of training per epoch, %s in total", r.BestEpoch, r.Epochs, chosenBy(r),
-		term.Duration(seconds(r.PerEpoch)), term.Duration(seconds(r.Seconds)))
+	text := fmt.Sprintf("best epoch %d of %d%s, %s of training per epoch, %s in total", r.BestEpoch,
+		r.Epochs, chosenBy(r), term.Duration(seconds(r.PerEpoch)), term.Duration(seconds(r.Seconds)))
 	if r.Cut() {
 		text += "; " + r.CutMark() + " by --max-time, --resume continues"
 	}
