@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -182,7 +183,6 @@ func TestEvalNext(t *testing.T) {
 	program(t, "eval", "--run", trainedRun(t).run, "--limit", "3").want(t, exitUsage, "--limit is for --protocol")
 	program(t, "eval", "--model", "edgebank", "--data", trainedRun(t).data, "--protocol", "next").
 		want(t, exitUsage, "is for a run of the task next")
-	program(t, "report", out, "--out", t.TempDir()+"/x.html").want(t, exitBadInput, "task next")
 }
 
 // A model of the task next answers questions about links. They are fair where hidden nodes were hidden from it.
@@ -242,12 +242,24 @@ func TestPredictNext(t *testing.T) {
 		t.Errorf("got %+v", one)
 	}
 	ask("--u", "u2", "--i", "v3", "--ts", "700.5").want(t, exitDone).shows(t, "u2 acts at 700.5", " bits")
+	pairs := queryFile(t, "u,i,ts,shop", "u2,v3,700.5,north", "u2,v3,20,south", "u2,nobody,700.5,")
+	rows := table(t, ask("--queries", pairs).want(t, exitDone).out)
+	docs := decode[struct{ Results []pairDoc }](t, ask("--queries", pairs, "--json").want(t, exitDone)).Results
+	for i, doc := range docs {
+		single := decode[shareDoc](t, ask("--u", doc.U, "--i", doc.I, "--ts", rows[i][2], "--json").want(t, exitDone))
+		if share, err := strconv.ParseFloat(rows[i][3], 64); err != nil || share != doc.Share ||
+			math.Abs(doc.Share-single.Share) > 1e-12 || doc.Rate == nil || !(*doc.Rate >= 0) {
+			t.Errorf("row %d: %v, %+v, alone %+v (%v)", i, rows[i], doc, single, err)
+		}
+	}
+	if len(rows) != 3 || len(docs) != 3 || rows[1][5] != "south" || docs[0].Extra["shop"] != "north" {
+		t.Errorf("got %v and %+v", rows, docs)
+	}
 	many := ask("--queries", queryFile(t, "u,ts,shop", "u2,700.5,north", "nobody,3,south"), "--best", "2").
 		want(t, exitDone, "1 node is not in the data")
 	if rows := table(t, many.out); len(rows) != 4 || rows[0][5] == "" || rows[0][6] != "north" {
 		t.Errorf("got %v", rows)
 	}
-	ask("--queries", queryFile(t, "u,i,ts", "u2,v3,700.5")).want(t, exitUsage, "--best K")
 	ask("--u", "u2", "--ts", "700.5", "--best", "2", "--candidates", queryFile(t, "i", "v3")).
 		want(t, exitUsage, "among all")
 	program(t, "predict", "--run", trainedRun(t).run, "--device", "cpu", "--u", "u2", "--i", "v3", "--ts", "300.5").
@@ -270,10 +282,10 @@ func TestPredictSurprise(t *testing.T) {
 	if len(rows) != 3 || rows[0][0] != "u2" || rows[2][0] != "stranger" || rows[0][3] == rows[1][3] {
 		t.Errorf("got %v", rows)
 	}
-	doc := decode[nextDoc](t, program(t, "predict", "--run", run, "--device", "cpu", "--surprise", "--queries", q,
-		"--json").want(t, exitDone))
-	if len(doc.Surprises) != 3 || !slices.Contains(doc.Surprises[2].Reasons, "the source had no earlier event") {
-		t.Errorf("got %+v", doc.Surprises)
+	doc := decode[struct{ Results []surpriseDoc }](t, program(t, "predict", "--run", run, "--device", "cpu",
+		"--surprise", "--queries", q, "--json").want(t, exitDone))
+	if len(doc.Results) != 3 || !slices.Contains(doc.Results[2].Reasons, "the source had no earlier event") {
+		t.Errorf("got %+v", doc.Results)
 	}
 	program(t, "predict", "--run", run, "--surprise", "--queries", q, "--best", "3").want(t, exitUsage, "--best")
 	program(t, "predict", "--run", trainedRun(t).run, "--device", "cpu", "--surprise", "--queries", q).

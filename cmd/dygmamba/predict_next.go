@@ -18,16 +18,17 @@ import (
 
 // nextDoc is the document of predict with a model of the task "next".
 type nextDoc struct {
-	Model      string        `json:"model"`
-	Checkpoint string        `json:"checkpoint"`
-	Data       string        `json:"data"`
-	Device     string        `json:"device"`
-	Questions  int           `json:"questions"`
-	Unknown    unknownDoc    `json:"unknown_nodes"`
-	Out        string        `json:"out,omitempty"` // where the answers are
-	*sharesDoc               // with --best, of one question
-	Rankings   []sharesDoc   `json:"rankings,omitzero"` // with --best, of a file of questions
-	Surprises  []surpriseDoc `json:"results,omitzero"`  // with --surprise, in the order of the queries
+	Model      string      `json:"model"`
+	Checkpoint string      `json:"checkpoint"`
+	Data       string      `json:"data"`
+	Device     string      `json:"device"`
+	Questions  int         `json:"questions"`
+	Unknown    unknownDoc  `json:"unknown_nodes"`
+	Out        string      `json:"out,omitempty"` // where the answers are
+	*sharesDoc             // with --best, of one question
+	Rankings   []sharesDoc `json:"rankings,omitzero"` // with --best, of a file of questions
+	// Results are answers in the order of the queries: []surpriseDoc with --surprise, []pairDoc without it.
+	Results any `json:"results,omitzero"`
 }
 
 // sharesDoc answers who is next, the most likely first. The shares of items, others and new sum to 1.
@@ -100,9 +101,6 @@ func (p *prediction) runNext(ctx context.Context, a *app, o *openedRun, progress
 	case p.rank.candidates != "":
 		return usagef("--candidates is for models of links: the shares of a model of the task next are among all " +
 			"destinations")
-	case !p.rank.asked && !p.surprise && !p.alone:
-		return usagef("a model of the task next answers --best K (who is next?) or --surprise " +
-			"(how many bits did each event carry?)")
 	}
 	c, err := predict.LoadChooser(o.files[0], o.load)
 	if err != nil {
@@ -115,8 +113,11 @@ func (p *prediction) runNext(ctx context.Context, a *app, o *openedRun, progress
 	doc := &nextDoc{Model: c.Model(), Checkpoint: o.files[0], Data: p.set.Name, Device: o.dev.Name(),
 		Questions: len(p.questions), Unknown: p.unknown(c)}
 	doc.Unknown.warn(a)
-	if p.rank.asked {
+	switch {
+	case p.rank.asked:
 		return p.answerShares(ctx, a, c, doc, progress)
+	case !p.surprise && !p.alone:
+		return p.answerPairs(ctx, a, c, doc, progress)
 	}
 	found, err := c.Surprises(ctx, queries.Of(p.questions), func(done int) {
 		progress.Set(int64(done), int64(len(p.questions)), "")
@@ -131,10 +132,11 @@ func (p *prediction) runNext(ctx context.Context, a *app, o *openedRun, progress
 			one.Bits, one.Reasons, one.when}
 		return a.emit(share, share.write)
 	}
+	all := make([]surpriseDoc, len(found))
 	for i, q := range p.questions {
-		doc.Surprises = append(doc.Surprises, p.surpriseDoc(q, found[i]))
+		all[i] = p.surpriseDoc(q, found[i])
 	}
-	return p.finishSurprises(a, doc)
+	return p.finishSurprises(a, doc, all)
 }
 
 // answerShares says who is next, for every question.
@@ -272,8 +274,7 @@ func (p *prediction) surpriseDoc(q queries.Question, x predict.Surprise) surpris
 }
 
 // finishSurprises writes the table of all events, or shows the most surprising.
-func (p *prediction) finishSurprises(a *app, doc *nextDoc) error {
-	all := doc.Surprises
+func (p *prediction) finishSurprises(a *app, doc *nextDoc, all []surpriseDoc) error {
 	err := p.keep(func(w io.Writer) error {
 		columns := []dataset.Column{
 			dataset.TextColumn("u", func(row int) string { return all[row].U }),
@@ -289,10 +290,8 @@ func (p *prediction) finishSurprises(a *app, doc *nextDoc) error {
 	if err != nil {
 		return err
 	}
-	if p.out != "" {
-		doc.Surprises = nil
-	} else if all == nil {
-		doc.Surprises = []surpriseDoc{}
+	if p.out == "" {
+		doc.Results = all
 	}
 	return a.emit(doc, func(w io.Writer, s term.Style) error {
 		if p.out != "" {

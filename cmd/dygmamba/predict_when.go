@@ -293,15 +293,9 @@ func (d *whenDoc) addCurve(f *term.Facts, p *prediction) {
 
 // addRates adds the rate of each listed destination.
 func (d *sharesDoc) addRates(c *predict.Chooser, q queries.Question) error {
-	if !c.KnowsRates() {
-		return nil
-	}
-	r, err := c.Rate(q.Src, q.Time)
-	if err != nil {
+	r, known, err := rateOf(c, q)
+	if !known || err != nil {
 		return err
-	}
-	if day := c.Day(); day > 0 {
-		r *= day / 86400
 	}
 	for i := range d.Items {
 		each := r * d.Items[i].Share

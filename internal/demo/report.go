@@ -70,6 +70,5 @@ func (t *Tour) Pairs(n int) []Pair {
 const Commands = `dygmamba data import visits.csv --out visits.dgm
 dygmamba train --data visits.dgm --out runs/visits
 dygmamba eval --run runs/visits
-dygmamba predict --run runs/visits --queries questions.csv \
-    --out answers.csv --explain why.jsonl
+dygmamba predict --run runs/visits --queries questions.csv --out answers.csv
 `
