@@ -192,7 +192,7 @@ func TestModels(t *testing.T) {
 		t.Errorf("the paper's sequence length on enron is 256, shown %q", length)
 	}
 	program(t, "models", "dygmamba", "--data", "uci").want(t, exitDone).
-		shows(t, "steady  what it is\n", "ρ: latest events")
+		shows(t, "steady  what it is\n", "ρ: length of a history")
 	program(t, "models", "dygmama").want(t, exitUsage, "did you mean dygmamba?")
 	program(t, "models", "dygmamba", "--preset", "huge").want(t, exitUsage, `no preset "huge"`)
 }
