@@ -164,3 +164,28 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("asked %q, want %q", f.asked[4], want)
 	}
 }
+
+// Removals name what to remove, and say how many events are gone.
+func TestRemovals(t *testing.T) {
+	f, c := newFake(t, says(200, `{"retracted": 2}`), says(200, `{"retracted": 1}`), says(200, `{"events": 7}`),
+		says(200, `{"events": 3}`), says(404, `{"error": {"kind": "not_found", "message": "no event c"}}`))
+	for _, tt := range []struct {
+		want int
+		call func() (int, error)
+		ask  string
+	}{
+		{2, func() (int, error) { return c.Retract(t.Context(), "a", "b") }, `POST /v1/retractions`},
+		{1, func() (int, error) { return c.RetractSequences(t.Context(), 9) }, `{"sequences":[9]}`},
+		{7, func() (int, error) { return c.Forget(t.Context(), "a/b", "") }, `DELETE /v1/nodes/a%2Fb `},
+		{3, func() (int, error) { return c.Forget(t.Context(), "u1", "source") }, `DELETE /v1/nodes/u1?side=source`},
+	} {
+		n, err := tt.call()
+		if asked := f.asked[len(f.asked)-1]; err != nil || n != tt.want || !strings.Contains(asked, tt.ask) {
+			t.Errorf("%d (%v), want %d; asked %s, want %s", n, err, tt.want, asked, tt.ask)
+		}
+	}
+	var refused *client.Error
+	if _, err := c.Retract(t.Context(), "c"); !errors.As(err, &refused) || refused.Status != 404 {
+		t.Errorf("an unknown event: %v", err)
+	}
+}
