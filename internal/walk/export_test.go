@@ -53,8 +53,8 @@ func (s *State) Full() (counts, nodes int) {
 	for i := range s.counts {
 		counts += s.counts[i].drops
 	}
-	return counts, len(s.free)
+	return counts, s.frees
 }
 
 // Written is how many events have their places written down.
-func (p *Past) Written() int { return len(p.order) }
+func (p *Past) Written() int { return p.order.places.count }

@@ -1,7 +1,6 @@
 package walk
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"sort"
@@ -21,9 +20,7 @@ type Past struct {
 	log     *event.Log
 	options Options
 	limits  limits
-	taken   int     // events of the log that are in order
-	ordered int     // so many of them, the first, are where they are in the log
-	order   []int32 // positions in the log of the others, by time
+	order   order // of the events of the log that were taken
 	out     sources
 
 	now    segment
@@ -85,7 +82,8 @@ func Over(log *event.Log, o Options) *Past {
 	if o.Key != nil {
 		o.Key = remembered(log.NumNodes(), o.Key)
 	}
-	p := &Past{log: log, options: o, limits: o.limits(), every: firstEvery, close: firstClose, asked: math.Inf(-1)}
+	p := &Past{log: log, options: o, limits: o.limits(), every: firstEvery, close: firstClose,
+		order: newOrder(), out: newSources(), asked: math.Inf(-1)}
 	p.begin(0)
 	return p
 }
@@ -101,7 +99,7 @@ func (p *Past) At(t event.Time) *State {
 
 // TimeOf is that of the event this many before the one that the state goes on with; −Inf: there is none.
 func (p *Past) TimeOf(back int) event.Time {
-	if at := min(p.next, p.taken-1) - back; at >= 0 {
+	if at := min(p.next, p.order.n-1) - back; at >= 0 {
 		return p.time(at)
 	}
 	return math.Inf(-1)
@@ -232,12 +230,12 @@ func (p *Past) Segment(count int) int { return p.number(count) }
 
 // earlier is the number of events in order that are strictly before t.
 func (p *Past) earlier(t event.Time) int {
-	return sort.Search(p.taken, func(k int) bool { return p.time(k) >= t })
+	return sort.Search(p.order.n, func(k int) bool { return p.time(k) >= t })
 }
 
 // Meeting is an event k in order of time, of those that Count counts.
 func (p *Past) Meeting(k int) (src, dst event.Node, t event.Time) {
-	all, i := p.log.All(), p.at(k)
+	all, i := p.log.All(), p.order.at(k)
 	return all.Src[i], all.Dst[i], all.Time[i]
 }
 
@@ -280,8 +278,8 @@ func (p *Past) Step() {
 func (p *Past) record(s *State, next int) int {
 	all, t := p.log.All(), p.time(next)
 	src, dst := p.work[0][:0], p.work[1][:0]
-	for next < p.taken && p.time(next) == t {
-		i := p.at(next)
+	for next < p.order.n && p.time(next) == t {
+		i := p.order.at(next)
 		src, dst = append(src, all.Src[i]), append(dst, all.Dst[i])
 		next++
 	}
@@ -300,7 +298,7 @@ func (p *Past) goOn() {
 	}
 	if p.begins < 0 {
 		at := (p.now.number+1)*p.limits.segment() - p.limits.warmUp
-		if at >= p.taken {
+		if at >= p.order.n {
 			return
 		}
 		p.begins = p.base(p.now.number + 1)
@@ -358,10 +356,10 @@ func (p *Past) keepRecent() {
 	since := p.next
 	if n := len(p.recent); n > 0 {
 		since -= p.recent[n-1].next
-	} else if p.taken-p.next > farRecent {
+	} else if p.order.n-p.next > farRecent {
 		return
 	}
-	if since < max(recentEvery, 3*(p.taken-p.next)) {
+	if since < max(recentEvery, 3*(p.order.n-p.next)) {
 		return
 	}
 	p.recent = append(p.recent, p.snapshot())
@@ -447,23 +445,16 @@ func (p *Past) take() { p.takeFirst(p.log.Len()) }
 // takeFirst does so for the first ones of the log.
 func (p *Past) takeFirst(n int) {
 	all := p.log.All().Slice(0, n)
-	if p.taken == all.Len() {
+	if p.order.n == n {
 		return
 	}
 	p.begins = -1
-	if p.taken == 0 && p.log.Sorted() {
-		p.taken, p.ordered = all.Len(), all.Len()
+	if p.order.n == 0 && p.log.Sorted() {
+		p.order.n = n
 		return
 	}
-	if p.taken == 0 { // what is in order at the beginning need not be sorted
-		for p.taken = 1; p.taken < n && all.Time[p.taken] >= all.Time[p.taken-1]; p.taken++ {
-		}
-		if p.ordered = p.taken; p.taken == n {
-			return
-		}
-	}
 	first := math.Inf(1)
-	for i := p.taken; i < all.Len(); i++ {
+	for i := p.order.n; i < n; i++ {
 		t := all.Time[i]
 		first = min(first, t)
 		if t < p.asked {
@@ -473,11 +464,7 @@ func (p *Past) takeFirst(n int) {
 	if known := p.known(); known > 0 && first <= p.time(known-1) {
 		p.forget(first)
 	}
-	if len(p.order) == 0 && slices.IsSorted(all.Time[max(0, p.taken-1):]) {
-		p.taken, p.ordered = all.Len(), all.Len()
-		return
-	}
-	p.insert(all.Time)
+	p.order.take(all.Time, n)
 }
 
 // known is how many events, in order, the latest state that is kept knows.
@@ -495,33 +482,6 @@ func (p *Past) known() int {
 	return known
 }
 
-// insert gives the new ones of all events their places in order: after those that are not later. Of the events before
-// the first late one nothing is written down: they are where they are in the log.
-func (p *Past) insert(times []event.Time) {
-	first := slices.Min(times[p.taken:])
-	if at := sort.Search(p.ordered, func(k int) bool { return times[k] > first }); at < p.ordered {
-		p.order = append(make([]int32, p.ordered-at, p.ordered-at+len(p.order)+len(times)-p.taken), p.order...)
-		for k := range p.ordered - at {
-			p.order[k] = int32(at + k)
-		}
-		p.ordered = at
-	}
-	late := make([]int32, len(times)-p.taken)
-	for k := range late {
-		late[k] = int32(p.taken + k)
-	}
-	slices.SortStableFunc(late, func(i, j int32) int { return cmp.Compare(times[i], times[j]) })
-	old := len(p.order)
-	p.order = append(p.order, late...)
-	for k := len(late) - 1; k >= 0; k-- { // from the latest on, so that each event is moved once
-		at := sort.Search(old, func(j int) bool { return times[p.order[j]] > times[late[k]] })
-		copy(p.order[at+k+1:], p.order[at:old])
-		p.order[at+k] = late[k]
-		old = at
-	}
-	p.taken = len(times)
-}
-
 // forget goes back to before a time and keeps no snapshot from then on. Where that is far, one is taken on the way
 // back, for the next event that is up to twice as late.
 func (p *Past) forget(t event.Time) {
@@ -535,20 +495,12 @@ func (p *Past) forget(t event.Time) {
 		p.rewind(first)
 	}
 	p.mark = 0
-	if at := 2*first - p.taken; at-p.next > p.close {
+	if at := 2*first - p.order.n; at-p.next > p.close {
 		p.mark = at
 	}
 }
 
-// at is the position in the log of the k-th event in order.
-func (p *Past) at(k int) int {
-	if k < p.ordered {
-		return k
-	}
-	return int(p.order[k-p.ordered])
-}
-
-func (p *Past) time(k int) event.Time { return p.log.All().Time[p.at(k)] }
+func (p *Past) time(k int) event.Time { return p.log.All().Time[p.order.at(k)] }
 
 // Bytes is what the states take, snapshots left out.
 func (p *Past) Bytes() int {

@@ -29,7 +29,7 @@ const savedBack = 1 << 13
 // Save is the states as they are, or were some events ago. Bytes are made by the function that it returns, which
 // another goroutine may call later.
 func (p *Past) Save() (events int, bytes func() Saved) {
-	s, events := p.snapshot(), p.taken
+	s, events := p.snapshot(), p.order.n
 	for i := len(p.recent) - 1; i >= 0 && p.next-s.next < savedBack; i-- {
 		s = p.recent[i]
 	}
@@ -81,7 +81,7 @@ func (p *Past) Recall(saved Saved) error {
 		return fmt.Errorf("%w: of %d events, of which it has gone through %d; there are %d", errSaved, numbers[0],
 			numbers[1], all)
 	}
-	if p.taken > 0 {
+	if p.order.n > 0 {
 		return fmt.Errorf("%w: the past has been asked already", errSaved)
 	}
 	fresh := *p
@@ -137,9 +137,9 @@ func (s *State) save(name string, parts map[string][]byte) {
 			rows = le.AppendUint32(rows, math.Float32bits(x))
 		}
 	}
-	free := make([]byte, 0, 4*len(s.free))
-	for _, i := range s.free {
-		free = le.AppendUint32(free, uint32(i))
+	free := make([]byte, 0, 4*s.frees)
+	for k := range int32(s.frees) {
+		free = le.AppendUint32(free, uint32(s.free.at(k)[0]))
 	}
 	used := 0
 	for i := range s.counts {
@@ -149,13 +149,13 @@ func (s *State) save(name string, parts map[string][]byte) {
 	for i := range s.counts {
 		shard := &s.counts[i]
 		counts = le.AppendUint32(le.AppendUint32(counts, uint32(shard.size)), uint32(shard.used))
-		for _, p := range shard.slots.pages {
-			for k := range p.data {
-				if e := &p.data[k]; e.count > 0 {
+		shard.slots.all(func(page []entry) {
+			for k := range page {
+				if e := &page[k]; e.count > 0 {
 					counts = e.account.save(le.AppendUint32(le.AppendUint64(counts, e.hash), e.check))
 				}
 			}
-		}
+		})
 	}
 	parts[name+"nodes"], parts[name+"rows"], parts[name+"free"], parts[name+"counts"] = nodes, rows, free, counts
 }
@@ -194,7 +194,7 @@ func (o Options) load(name string, parts map[string][]byte) (*State, error) {
 			return nil, fmt.Errorf("%w: place %d of %d is free", errSaved, at, places)
 		}
 		empty[at] = true
-		s.free = append(s.free, at)
+		s.release(at)
 	}
 	for i := range int32(places) {
 		b := nodes[int(i)*savedNode:]

@@ -1,31 +1,50 @@
 package walk
 
-import "github.com/dygmamba/dygmamba/event"
+import (
+	"sync"
+
+	"github.com/dygmamba/dygmamba/event"
+)
 
 // sources are those of events by edge id. Where ids are the places in the log, the log tells them; otherwise a table
 // does while ids are about as many as events, which is usual.
 type sources struct {
 	noted int // events of the log
-	table []event.Node
-	far   map[event.Edge]event.Node
+	table paged[event.Node]
+	owner uint64
+	far   *farSources // which forks share: of one log all say the same
+}
+
+// farSources are those of events whose ids are large.
+type farSources struct {
+	mu sync.RWMutex
+	of map[event.Edge]event.Node
+}
+
+func newSources() sources {
+	return sources{table: newPaged[event.Node](1, 4), owner: owners.Add(1),
+		far: &farSources{of: map[event.Edge]event.Node{}}}
+}
+
+// fork is the same for another goroutine.
+func (s *sources) fork() sources {
+	f := sources{s.noted, s.table.clone(), owners.Add(1), s.far}
+	s.owner = owners.Add(1)
+	return f
 }
 
 // note enters an event; of several with one id the first counts.
 func (s *sources) note(e event.Edge, src event.Node, events int) {
 	if int(e) > 4*events+1024 {
-		if s.far == nil {
-			s.far = map[event.Edge]event.Node{}
-		}
-		if _, there := s.far[e]; !there {
-			s.far[e] = src
+		s.far.mu.Lock()
+		defer s.far.mu.Unlock()
+		if _, there := s.far.of[e]; !there {
+			s.far.of[e] = src
 		}
 		return
 	}
-	if more := int(e) + 1 - len(s.table); more > 0 {
-		s.table = append(s.table, make([]event.Node, more)...)
-	}
-	if s.table[e] == 0 {
-		s.table[e] = src
+	if at, _ := s.table.own(e, s.owner); at[0] == 0 {
+		at[0] = src
 	}
 }
 
@@ -46,8 +65,10 @@ func (s *sources) of(e event.Edge, log *event.Log) event.Node {
 			return all.Src[e-1]
 		}
 		return 0
-	case e >= 0 && int(e) < len(s.table) && s.table[e] != 0:
-		return s.table[e]
+	case e >= 0 && s.table.has(e) && s.table.at(e)[0] != 0:
+		return s.table.at(e)[0]
 	}
-	return s.far[e]
+	s.far.mu.RLock()
+	defer s.far.mu.RUnlock()
+	return s.far.of[e]
 }

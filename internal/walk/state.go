@@ -25,7 +25,8 @@ type State struct {
 	nodes  paged[node]    // by place
 	rows   paged[float32] // by place: [Vectors, Dim], each as of the node's time
 	places int            // that were given to nodes
-	free   []int32        // those that can be given again
+	free   paged[int32]   // those that can be given again, …
+	frees  int            // which are so many
 	counts *table
 
 	program program
@@ -51,7 +52,7 @@ type meeting struct{ src, dst int32 }
 // NewState is the state before the first event.
 func NewState(o Options) *State {
 	s := &State{options: o, limits: o.limits(), rates: o.Rates(), owner: owners.Add(1), counts: new(table),
-		slots: newPaged[int32](1, 4), nodes: newPaged[node](1, nodeBytes),
+		slots: newPaged[int32](1, 4), free: newPaged[int32](1, 4), nodes: newPaged[node](1, nodeBytes),
 		rows: newPaged[float32](o.Width(), 4*o.Width())}
 	for i := range s.counts {
 		s.counts[i].most, s.counts[i].owner = s.limits.slots, s.owner
@@ -205,9 +206,10 @@ func (s *State) place(n event.Node) int32 {
 		return i
 	}
 	i := int32(s.places)
-	switch k := len(s.free); {
-	case k > 0:
-		i, s.free = s.free[k-1], s.free[:k-1]
+	switch {
+	case s.frees > 0:
+		s.frees--
+		i = s.free.at(int32(s.frees))[0]
 	case s.limits.nodes > 0 && s.places >= s.limits.nodes:
 		return -1
 	default:
@@ -227,7 +229,7 @@ func (s *State) place(n event.Node) int32 {
 // makeRoom forgets nodes where those of an instant might be too many, and says in which order the events are to be
 // taken: where there is no room for all, in one that does not depend on when they arrived.
 func (s *State) makeRoom(src, dst []event.Node) (_, _ []event.Node) {
-	room := s.limits.nodes - s.places + len(s.free)
+	room := s.limits.nodes - s.places + s.frees
 	if s.limits.nodes == 0 || 2*len(src) <= room {
 		return src, dst
 	}
@@ -270,8 +272,15 @@ func (s *State) dropNodes(but ...[]event.Node) {
 		own, copied := s.nodes.own(a.place, s.owner)
 		s.copied += nodeBytes * copied
 		own[0] = node{}
-		s.free = append(s.free, a.place)
+		s.release(a.place)
 	}
+}
+
+// release lets a place be given again.
+func (s *State) release(place int32) {
+	at, _ := s.free.own(int32(s.frees), s.owner)
+	at[0] = place
+	s.frees++
 }
 
 // activity is when the node of a place was active last.
@@ -337,7 +346,7 @@ func (s *State) clone() *State {
 // call it.
 func (s *State) copy() *State {
 	c := &State{options: s.options, limits: s.limits, rates: s.rates, owner: owners.Add(1), places: s.places,
-		free: slices.Clone(s.free), slots: s.slots.clone(), nodes: s.nodes.clone(), rows: s.rows.clone()}
+		free: s.free.clone(), frees: s.frees, slots: s.slots.clone(), nodes: s.nodes.clone(), rows: s.rows.clone()}
 	c.counts = s.counts.clone(c.owner)
 	return c
 }

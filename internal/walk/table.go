@@ -123,13 +123,13 @@ func (s *shard) make(size int) {
 	for i := 0; i < size; i += 1 << s.slots.shift {
 		s.slots.own(int32(i), s.owner)
 	}
-	for _, p := range old.pages {
-		for i := range p.data {
-			if e := &p.data[i]; e.count > 0 {
+	old.all(func(page []entry) {
+		for i := range page {
+			if e := &page[i]; e.count > 0 {
 				s.put(e)
 			}
 		}
-	}
+	})
 }
 
 // put moves an entry into its place.
@@ -159,16 +159,16 @@ func (a rank) compare(b rank) int {
 func (s *shard) drop() {
 	s.drops++
 	s.work = s.work[:0]
-	for _, p := range s.slots.pages {
-		for i := range p.data {
-			if e := &p.data[i]; e.count > 0 {
+	s.slots.all(func(page []entry) {
+		for i := range page {
+			if e := &page[i]; e.count > 0 {
 				s.work = append(s.work, rank{e, e.last, e.count})
 			}
 		}
-	}
+	})
 	keep := len(s.work) / 2
 	slices.SortFunc(s.work, rank.compare)
-	s.slots.pages, s.used = nil, 0
+	s.slots.chunks, s.used = nil, 0
 	s.make(s.size)
 	for _, r := range s.work[:keep] {
 		s.put(r.entry)

@@ -13,7 +13,7 @@ import (
 
 const (
 	// mostBack is how many events a question goes through again for late ones.
-	mostBack = 1 << 11
+	mostBack = 1 << 8
 	// leave is how long states of what was are kept after the last question.
 	leave = time.Second
 )
@@ -79,8 +79,7 @@ func (s *states) fork(log *event.Log) {
 	if !k.far(log) || s.has(log) {
 		return
 	}
-	past := k.past.Fork()
-	past.Grow(log)
+	past := k.past.Fork(log)
 	s.opened++
 	s.pasts = slices.DeleteFunc(s.pasts, func(x *logged) bool { return x != k && (x.beside || x.told) })
 	k.told = true
