@@ -25,7 +25,13 @@ type Chooser struct {
 	ask  *next.Asker
 	walk *next.Walk
 	view *next.View
-	seen *event.Log // what walk and hours go through
+
+	// What walk and hours go through: so many events of a log, of which the latest has this time. Sorted has them in
+	// the order of time where they did not come in it.
+	seen   *event.Log
+	events int
+	last   event.Time
+	sorted *event.Log
 
 	when  *rate.Asker // nil where the model knows no rates
 	hours *rate.Walk
@@ -69,11 +75,12 @@ func LoadChooser(path string, o Options) (*Chooser, error) {
 		p.Close()
 		return nil, fmt.Errorf("%s: %w", p.choice.File, ErrNotNext)
 	}
-	net, events := model.NewNet(m), p.log.InOrder().All()
+	net := model.NewNet(m)
 	net.SetScorer(p.Scorer())
 	net.AskPairs(p.pairsAsOf)
-	c := &Chooser{p: p, net: net, ask: next.NewAsker(net, o.Threads), walk: next.NewWalk(events, m.Setup()),
-		seen: p.log}
+	c := &Chooser{p: p, net: net, ask: next.NewAsker(net, o.Threads), seen: p.log}
+	events, _ := c.inOrder(p.log, false)
+	c.walk = next.NewWalk(events, m.Setup())
 	if t := model.TimerOf(m); t != nil {
 		if rates := model.ReadRates(t); rates != nil {
 			c.when, c.hours = rate.NewAsker(rates), rate.NewWalk(events, rates)
@@ -125,14 +132,60 @@ func (c *Chooser) Look(v *PastView) error {
 	if err := c.p.Look(v); err != nil {
 		return err
 	}
-	was, log := c.seen, c.p.log.InOrder() // the predictor itself may have looked at more meanwhile
-	c.seen = c.p.log
-	goesOn := log == c.p.log && was != nil && was.Sorted() && log.Continues(was)
-	c.walk.Follow(log.All(), goesOn)
+	log := c.p.log
+	grown := c.seen != nil && log.Continues(c.seen) && log.Len() >= c.events
+	if c.seen = log; grown && log.Len() == c.events {
+		return nil
+	}
+	all, goesOn := c.inOrder(log, grown)
+	c.walk.Follow(all, goesOn)
 	if c.hours != nil {
-		c.hours.Follow(log.All(), goesOn)
+		c.hours.Follow(all, goesOn)
 	}
 	return nil
+}
+
+// inOrder is the events of a log in the order of time. GoesOn says that those it had before, where it has grown, are
+// still the first: then only the new ones are put in order.
+func (c *Chooser) inOrder(log *event.Log, grown bool) (all event.Span, goesOn bool) {
+	before := c.events
+	goesOn = grown
+	for _, t := range log.All().Time[min(before, log.Len()):] {
+		goesOn = goesOn && t >= c.last
+	}
+	switch {
+	case log.Sorted():
+		c.sorted, all = nil, log.All()
+	case goesOn && c.sorted != nil:
+		fresh := log.Part(before, log.Len()).InOrder()
+		for i := range fresh.Len() {
+			if _, err := c.sorted.Append(fresh.At(i)); err != nil {
+				panic(err) // it was in a log before
+			}
+		}
+		all = c.sorted.All()
+	default:
+		c.sorted = log.InOrder()
+		all = c.sorted.All()
+	}
+	if c.events = log.Len(); c.events > 0 {
+		c.last = all.Time[c.events-1]
+	}
+	return all, goesOn
+}
+
+// Derives says that there is something to bring up to date: see CatchUp.
+func (c *Chooser) Derives() bool { return true }
+
+// CatchUp lets counts, rates and what the model itself remembers go on by at most this many units towards the end of
+// the past, so that questions about the present need not wait for that. It says how many events are left.
+func (c *Chooser) CatchUp(ctx context.Context, units int) (left int, err error) {
+	left, err = c.p.CatchUp(ctx, units)
+	left = max(left, c.walk.GoOn(units*warmUnit))
+	if c.hours != nil {
+		left = max(left, c.hours.GoOn(units*warmUnit))
+	}
+	return left, err
 }
 
 // Share is the probability of one destination.

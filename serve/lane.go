@@ -138,7 +138,7 @@ func (l *lane) queue(j *job) error {
 func (l *lane) run() {
 	defer close(l.gone)
 	var tick <-chan time.Time
-	if l.predictor.Derives() {
+	if l.model().Derives() {
 		idle := time.NewTicker(20 * time.Millisecond)
 		defer idle.Stop()
 		tick = idle.C
@@ -179,11 +179,11 @@ func (l *lane) catchUp() {
 			return
 		}
 	}
-	if l.predictor.Look(to.PastView) != nil {
+	if l.model().Look(to.PastView) != nil {
 		return // the next request gets the error
 	}
 	for len(l.jobs) == 0 {
-		left, err := l.predictor.CatchUp(context.Background(), 1)
+		left, err := l.model().CatchUp(context.Background(), 1)
 		if err == nil && left == 0 && l.follows != nil {
 			l.follows.reached(to)
 		}
@@ -333,10 +333,23 @@ func (l *lane) look(jobs ...*job) (resolver, error) {
 	}
 	a := resolver{state: s, names: l.names}
 	a.nextID = event.Node(l.names.count()) + 1 // read after the state: above all of its nodes
+	return a, l.model().Look(s.PastView)
+}
+
+// answering is a model that looks at a past, and goes through its events before questions come.
+type answering interface {
+	Derives() bool
+	Look(v *predict.PastView) error
+	CatchUp(ctx context.Context, units int) (left int, err error)
+	Close() error
+}
+
+// model is what answers: of the task next, or of links.
+func (l *lane) model() answering {
 	if l.chooser != nil {
-		return a, l.chooser.Look(s.PastView)
+		return l.chooser
 	}
-	return a, l.predictor.Look(s.PastView)
+	return l.predictor
 }
 
 // looked notes that the questions about the state that was looked at are answered.
@@ -353,10 +366,7 @@ func (l *lane) close() error {
 		<-l.gone
 		defer hold(l.device)()
 	}
-	if l.chooser != nil {
-		return l.chooser.Close()
-	}
-	return l.predictor.Close()
+	return l.model().Close()
 }
 
 // node is the node of a name. An unknown name gets an id of its own that no node of this state has: a node without a

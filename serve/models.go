@@ -163,14 +163,13 @@ func (m *modelSlots) ready(ctx context.Context, g *generation) error {
 		slices.Reverse(lanes) // the slow one has more threads, and what it derives is that of both
 	}
 	for _, l := range lanes {
-		p := l.predictor
-		if err := p.Look(g.epoch.now().PastView); err != nil {
+		if err := l.model().Look(g.epoch.now().PastView); err != nil {
 			return err
 		}
 		began, told := time.Now(), time.Now()
 		for left := 1; left > 0; {
 			var err error
-			if left, err = p.CatchUp(ctx, 8); err != nil {
+			if left, err = l.model().CatchUp(ctx, 8); err != nil {
 				return err
 			}
 			m.server.tell(fmt.Sprintf("building the model's memory: %d events left", left))
@@ -180,8 +179,8 @@ func (m *modelSlots) ready(ctx context.Context, g *generation) error {
 					time.Since(began).Seconds())
 			}
 		}
-		if first, ok, err := p.Remembered(); err == nil && ok && l != g.slow { // the other lane copies it
-			if err := g.slow.predictor.Look(g.epoch.now().PastView); err != nil {
+		if first, ok, err := l.predictor.Remembered(); err == nil && ok && l != g.slow { // the other lane copies it
+			if err := g.slow.model().Look(g.epoch.now().PastView); err != nil {
 				return err
 			}
 			if err := g.slow.predictor.Recall(first); err != nil {

@@ -19,41 +19,56 @@ import (
 	"github.com/dygmamba/dygmamba/protocol"
 )
 
-// A server with a model of the task next says what the model says offline, to the bit, whenever events came in.
+// A server with a model of the task next says what the model says offline, to the bit, whenever events came in: in the
+// order of time, or the first ones late.
 func TestNextOnlineIsOffline(t *testing.T) {
 	for _, name := range append(model.MadeFor(protocol.Next), "dygmamba", "tgn", "walkmamba") {
-		w := newNextWorld(t, name)
-		s := w.server(t, nil)
-		first, n := w.early.Log.Len(), w.whole.Log.Len()
-		for lo := first; lo < n-20; lo += 40 {
-			ask[receiptDoc](t, s, "POST", "/v1/events", w.body(lo, min(lo+40, n-20)))
-			e := w.whole.Log.At(lo) // asks, so that the next events come to a model that was asked before
-			ask[any](t, s, "POST", "/v1/score", fmt.Sprintf(`{"queries": [{"src": %d, "dst": %d}]}`, e.Src, e.Dst))
+		t.Run(name, func(t *testing.T) { testNextOnline(t, newNextWorld(t, name), name, 0) })
+		if !models.Get(name).Remembers { // a memory learns of units in the order of arrival
+			t.Run(name+"/late", func(t *testing.T) { testNextOnline(t, newNextWorld(t, name), name, 20) })
 		}
-		ask[receiptDoc](t, s, "POST", "/v1/events", w.body(n-20, n))
-		// the past may go on: a model that remembers waits for whole units of events
-		past := predict.NewPast(w.whole)
-		offline, err := predict.LoadChooser(w.run, predict.Options{Set: w.whole, Live: past, Threads: 1})
-		if err != nil {
-			t.Fatal(err)
+	}
+}
+
+// testNextOnline leaves out some events at first, which then come late.
+func testNextOnline(t *testing.T, w *world, name string, late int) {
+	s := w.server(t, nil)
+	first, n := w.early.Log.Len(), w.whole.Log.Len()
+	for lo := first + late; lo < n-20; lo += 40 {
+		if late > 0 && lo > first+late {
+			ask[receiptDoc](t, s, "POST", "/v1/events", w.body(first, first+late))
+			late = 0
 		}
-		defer offline.Close()
-		last := w.whole.Log.At(n - 1).Time
-		for _, at := range []float64{last + 1, last + 1, w.whole.Log.At(first).Time, last + 1e7} {
-			for i := n - 3; i < n; i++ {
-				e := w.whole.Log.At(i)
-				got := ask[struct {
-					Scores []timingDoc
-				}](t, s, "POST", "/v1/score",
-					fmt.Sprintf(`{"queries": [{"src": %d, "dst": %d, "time": %v}], "within": 100}`, e.Src, e.Dst, at))
-				want, err := timingOf(offline, e.Src, e.Dst, at, []float64{100})
-				x, y := mustJSON(t, got.Scores[0]), mustJSON(t, want)
-				if err != nil || x != y {
-					t.Errorf("%s at %v: %s online, %s offline, %v", name, at, x, y, err)
-				}
-				if want.Rate != nil && (want.Within == nil || want.Within.Expected < want.Within.Probability) {
-					t.Errorf("%s at %v: %s", name, at, y)
-				}
+		ask[receiptDoc](t, s, "POST", "/v1/events", w.body(lo, min(lo+40, n-20)))
+		e := w.whole.Log.At(lo) // asks, so that the next events come to a model that was asked before
+		ask[any](t, s, "POST", "/v1/score", fmt.Sprintf(`{"queries": [{"src": %d, "dst": %d}]}`, e.Src, e.Dst))
+	}
+	if late > 0 {
+		t.Fatal("the late events did not come: the world has too few events")
+	}
+	ask[receiptDoc](t, s, "POST", "/v1/events", w.body(n-20, n))
+	// the past may go on: a model that remembers waits for whole units of events
+	past := predict.NewPast(w.whole)
+	offline, err := predict.LoadChooser(w.run, predict.Options{Set: w.whole, Live: past, Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer offline.Close()
+	last := w.whole.Log.At(n - 1).Time
+	for _, at := range []float64{last + 1, last + 1, w.whole.Log.At(first).Time, last + 1e7} {
+		for i := n - 3; i < n; i++ {
+			e := w.whole.Log.At(i)
+			got := ask[struct {
+				Scores []timingDoc
+			}](t, s, "POST", "/v1/score",
+				fmt.Sprintf(`{"queries": [{"src": %d, "dst": %d, "time": %v}], "within": 100}`, e.Src, e.Dst, at))
+			want, err := timingOf(offline, e.Src, e.Dst, at, []float64{100})
+			x, y := mustJSON(t, got.Scores[0]), mustJSON(t, want)
+			if err != nil || x != y {
+				t.Errorf("%s at %v: %s online, %s offline, %v", name, at, x, y, err)
+			}
+			if want.Rate != nil && (want.Within == nil || want.Within.Expected < want.Within.Probability) {
+				t.Errorf("%s at %v: %s", name, at, y)
 			}
 		}
 	}

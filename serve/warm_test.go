@@ -11,11 +11,19 @@ import (
 // cold is how many events a lane's model has still to go through before it can answer.
 func cold(t *testing.T, l *lane) int {
 	t.Helper()
-	left := 0
-	err := l.ask(&job{ctx: context.Background(), do: func(p *predict.Predictor, _ *resolver) (err error) {
-		left, err = p.CatchUp(context.Background(), 0)
-		return err
-	}})
+	left, j := 0, &job{ctx: context.Background()}
+	if l.chooser != nil {
+		j.choose = func(c *predict.Chooser, _ *resolver) (err error) {
+			left, err = c.CatchUp(context.Background(), 0)
+			return err
+		}
+	} else {
+		j.do = func(p *predict.Predictor, _ *resolver) (err error) {
+			left, err = p.CatchUp(context.Background(), 0)
+			return err
+		}
+	}
+	err := l.ask(j)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +33,7 @@ func cold(t *testing.T, l *lane) int {
 // TestReadyMeansWarm: what a model derives from the events, such as WalkMamba's walks or TGN's memory, is there when
 // the server is ready, when another model takes over, and soon after events came, late ones too.
 func TestReadyMeansWarm(t *testing.T) {
-	for _, name := range []string{"walkmamba", "tgn"} {
+	for _, name := range []string{"walkmamba", "tgn", "countnet"} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, name)
 			s := w.server(t, nil)
@@ -33,7 +41,7 @@ func TestReadyMeansWarm(t *testing.T) {
 				t.Helper()
 				g := s.models.current.Load()
 				for name, l := range map[string]*lane{"quick": g.quick, "slow": g.slow} {
-					if !l.predictor.Derives() {
+					if !l.model().Derives() {
 						t.Fatal("the model derives nothing from the events")
 					}
 					left := cold(t, l)

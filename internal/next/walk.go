@@ -57,6 +57,19 @@ func (w *Walk) Reach(ctx context.Context, t event.Time) (*Counts, error) {
 	return w.counts, nil
 }
 
+// GoOn counts at most this many more events towards the end, and says how many are left.
+func (w *Walk) GoOn(most int) (left int) {
+	end := w.events.Len()
+	if from := w.setup.start(end); from != w.from {
+		w.begin(from)
+	}
+	for range min(most, end-w.done) {
+		w.counts.Add(w.events.Src[w.done], w.events.Dst[w.done], w.events.Time[w.done])
+		w.done++
+	}
+	return end - w.done
+}
+
 // reach counts the events before a time, unless it is stopped on the way.
 func (w *Walk) reach(t event.Time, stopped func() bool) bool {
 	const some = 1 << 12 // events, which take a few milliseconds

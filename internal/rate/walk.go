@@ -64,6 +64,16 @@ func (w *Walk) Reach(ctx context.Context, t event.Time) (*State, error) {
 	return w.state, nil
 }
 
+// GoOn learns of at most this many more events towards the end, and says how many are left.
+func (w *Walk) GoOn(most int) (left int) {
+	end := w.events.Len()
+	for i := w.state.Len(); i < end && most > 0; i++ {
+		w.add(w.events.Src[i], w.events.Dst[i], w.events.Time[i])
+		most--
+	}
+	return end - w.state.Len()
+}
+
 // add learns of an event: of the silence before it first.
 func (w *Walk) add(u, v event.Node, t event.Time) {
 	s := w.state
