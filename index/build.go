@@ -4,7 +4,6 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"unsafe"
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/memory"
@@ -24,14 +23,11 @@ func Starts(l *event.Log) []uint32 {
 
 // Counts is how many interactions the nodes have, all of which are below a number, counted on all processors.
 func Counts(s event.Span, nodes int) []uint32 {
-	const most = 8 // tables of counts
-	workers := min(runtime.GOMAXPROCS(0), most, 1+s.Len()/countChunk)
-	counts := make([][]uint32, workers)
-	parallel.Each(workers, func(w int) {
+	counts := make([][]uint32, workers(s))
+	eachPart(s, len(counts), func(w int, s event.Span) {
 		own := memory.Huge(make([]uint32, nodes))
-		lo, hi := w*s.Len()/workers, (w+1)*s.Len()/workers
-		for i := lo; i < hi; i++ {
-			own[s.Src[i]]++
+		for i, u := range s.Src {
+			own[u]++
 			own[s.Dst[i]]++
 		}
 		counts[w] = own
@@ -45,10 +41,8 @@ func Counts(s event.Span, nodes int) []uint32 {
 	return all
 }
 
-const (
-	countChunk   = 1 << 16  // events that are worth a goroutine
-	shardEntries = 16 << 20 // 256 MiB
-)
+// shardEntries are those of a shard in memory: 256 MiB.
+const shardEntries = 16 << 20
 
 // Shard is nodes Lo to Hi−1.
 type Shard struct{ Lo, Hi event.Node }
@@ -68,56 +62,6 @@ func Shards(start []uint32, size int) []Shard {
 		lo = hi
 	}
 	return list
-}
-
-// Fill writes the histories of a shard, 2 words for each entry, of a log in the order of time: for every node its
-// times, then the other ends, then the edge ids.
-func Fill(l *event.Log, start []uint32, s Shard, words []event.Time) {
-	fill(l.All(), nil, start, s.Lo, s.Hi, words)
-}
-
-// fill does that for nodes lo to hi−1 of events in an order; nil: the one they have. An entry is first written in one
-// piece, so that it takes one wait for memory and not three, and each history is put in its form when it is whole.
-func fill(s event.Span, order []int32, start []uint32, lo, hi event.Node, words []event.Time) {
-	if len(words) == 0 {
-		return
-	}
-	type entry struct {
-		time event.Time
-		node event.Node
-		edge event.Edge
-	}
-	first, width := start[lo], uint32(hi-lo)
-	entries := unsafe.Slice((*entry)(unsafe.Pointer(unsafe.SliceData(words))), len(words)/2)
-	next := make([]uint32, width) // where the next entry of a node goes
-	for n := range next {
-		next[n] = start[int(lo)+n] - first
-	}
-	for k := range s.Src {
-		i := k
-		if order != nil {
-			i = int(order[k])
-		}
-		u, v := s.Src[i], s.Dst[i]
-		// The same for either end, written out: this is the loop that everything waits for.
-		if own := uint32(u - lo); own < width {
-			entries[next[own]] = entry{s.Time[i], v, s.Edge(i)}
-			next[own]++
-		}
-		if own := uint32(v - lo); own < width {
-			entries[next[own]] = entry{s.Time[i], u, s.Edge(i)}
-			next[own]++
-		}
-	}
-	var own []entry
-	for n := lo; n < hi; n++ {
-		from, to := start[n]-first, start[n+1]-first
-		own = append(own[:0], entries[from:to]...)
-		h := HistoryIn(words, from, to)
-		for i, e := range own {
-			h.set(i, e.node, e.edge, e.time)
-		}
-	}
 }
 
 // File is an index that lies in a file, in the layout of Starts and Fill.
@@ -150,20 +94,15 @@ func (f *File) read(n event.Node) {
 
 // partOf is the index of some of a log's events, by leaving out the others.
 func partOf(whole *Frozen, file *File, part *event.Log) *Frozen {
-	kept := edgeBits(part.All())
-	has := func(e event.Edge) bool { return int(e)/64 < len(kept) && kept[e/64]&(1<<(e%64)) != 0 }
+	in := membersOf(part, &whole.log)
 	f := &Frozen{log: *part, start: make([]uint32, part.NumNodes()+1)}
 	shards := Shards(whole.start[:len(f.start)], shardEntries)
 	parallel.Each(len(shards), func(i int) {
 		for n := shards[i].Lo; n < shards[i].Hi; n++ {
-			file.read(n)
-			count := uint32(0)
-			for _, e := range HistoryIn(whole.words, whole.start[n], whole.start[n+1]).Edge {
-				if has(e) {
-					count++
-				}
+			if in.nodes.has(n) {
+				file.read(n)
+				f.start[n+1] = in.count(HistoryIn(whole.words, whole.start[n], whole.start[n+1]))
 			}
-			f.start[n+1] = count
 		}
 	})
 	for n := range f.start[1:] {
@@ -172,29 +111,18 @@ func partOf(whole *Frozen, file *File, part *event.Log) *Frozen {
 	f.words = memory.Huge(make([]event.Time, 2*int(f.start[len(f.start)-1])))
 	parallel.Each(len(shards), func(i int) {
 		for n := shards[i].Lo; n < shards[i].Hi; n++ {
+			if f.start[n] == f.start[n+1] {
+				continue
+			}
 			from := HistoryIn(whole.words, whole.start[n], whole.start[n+1])
 			to, at := HistoryIn(f.words, f.start[n], f.start[n+1]), 0
-			for k, e := range from.Edge {
-				if has(e) {
-					to.set(at, from.Node[k], e, from.Time[k])
+			for k := 0; at < to.Len(); k++ {
+				if in.has(from.Node[k], from.Edge[k]) {
+					to.set(at, from.Node[k], from.Edge[k], from.Time[k])
 					at++
 				}
 			}
 		}
 	})
 	return f
-}
-
-// edgeBits has a bit for each edge id up to the largest: some event has it.
-func edgeBits(s event.Span) []uint64 {
-	most := event.Edge(0)
-	for i := range s.Len() {
-		most = max(most, s.Edge(i))
-	}
-	bits := memory.Huge(make([]uint64, int(most)/64+1))
-	for i := range s.Len() {
-		e := s.Edge(i)
-		bits[e/64] |= 1 << (e % 64)
-	}
-	return bits
 }

@@ -2,6 +2,7 @@ package index_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -56,12 +57,34 @@ func TestFile(t *testing.T) {
 			sameHistories(t, "all", index.Freeze(stored), index.Freeze(plain))
 			keep := func(i int) bool { e := plain.At(i); return e.Time < 30 && e.Src != 3 && e.Dst != 3 && e.Dst < 25 }
 			sameHistories(t, "part", index.Freeze(stored.Select(keep)), index.Freeze(plain.Select(keep)))
+			some := func(i int) bool { return i%3 == 0 } // no nodes are left out
+			sameHistories(t, "some", index.Freeze(stored.Select(some)), index.Freeze(plain.Select(some)))
 			sameHistories(t, "none", index.Freeze(stored.Part(3, 3)), index.Freeze(event.NewLog(0)))
 		}
 		e := event.Event{Src: 5, Dst: 6, Time: 99, Edge: 5000}
 		plain.Append(e)
 		stored.Append(e)
 		sameHistories(t, "grown", index.Freeze(stored), index.Freeze(plain))
+	}
+}
+
+// Histories are sorted in groups of nodes. Whatever the nodes of a group, they are those of an index that grew event by
+// event.
+func TestFileOfManyGroups(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 9))
+	for _, nodes := range []int{40, 3_000, 100_000} {
+		log, live := event.NewLog(0), index.NewLive()
+		for i := range 80_000 {
+			e := event.Event{Src: event.Node(1 + rng.IntN(nodes)), Dst: event.Node(1 + rng.IntN(2)),
+				Time: math.Floor(float64(i) / 2500), Edge: event.Edge(i + 1)}
+			if i%5 == 0 {
+				e.Dst = event.Node(1 + rng.IntN(nodes))
+			}
+			log.Append(e)
+			live.Add(e)
+		}
+		filed(log, 90_000, func(event.Node) error { return nil })
+		sameHistories(t, fmt.Sprintf("%d nodes", nodes), index.Freeze(log), live)
 	}
 }
 

@@ -2,11 +2,10 @@
 package index
 
 import (
-	"cmp"
-	"slices"
 	"unsafe"
 
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/memory"
 	"github.com/dygmamba/dygmamba/internal/parallel"
 )
 
@@ -80,12 +79,12 @@ func Freeze(l *event.Log) *Frozen {
 		}
 	}
 	f := &Frozen{log: *l, start: Starts(l)}
-	f.words = make([]event.Time, 2*int(f.start[len(f.start)-1]))
+	f.words = memory.Huge(make([]event.Time, 2*int(f.start[len(f.start)-1])))
 	shards := Shards(f.start, shardEntries)
-	order := byTime(l)
+	sorted := l.InOrder().All()
 	parallel.Each(len(shards), func(i int) {
-		lo, hi := shards[i].Lo, shards[i].Hi
-		fill(l.All(), order, f.start, lo, hi, f.words[2*int(f.start[lo]):2*int(f.start[hi])])
+		lo, hi := f.start[shards[i].Lo], f.start[shards[i].Hi]
+		fill(sorted, f.start, shards[i], f.words[2*int(lo):2*int(hi)])
 	})
 	return f
 }
@@ -99,22 +98,6 @@ func HistoryIn(words []event.Time, lo, hi uint32) History {
 	own := words[2*int(lo) : 2*int(hi)]
 	ids := unsafe.Slice((*int32)(unsafe.Pointer(&own[n])), 2*n)
 	return History{Node: ids[:n:n], Edge: ids[n:], Time: own[:n:n]}
-}
-
-// byTime is the order of a log's events by time and arrival, nil where that is the order they have.
-func byTime(l *event.Log) []int32 {
-	if l.Sorted() {
-		return nil
-	}
-	times := l.All().Time
-	order := make([]int32, len(times))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(i, j int32) int {
-		return cmp.Or(cmp.Compare(times[i], times[j]), cmp.Compare(i, j))
-	})
-	return order
 }
 
 // Before is the node's history strictly before t.
