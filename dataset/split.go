@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"runtime"
 	"slices"
 	"sort"
 	"strconv"
@@ -16,7 +15,6 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/mersenne"
-	"github.com/dygmamba/dygmamba/internal/parallel"
 	"github.com/dygmamba/dygmamba/internal/pyset"
 	"github.com/dygmamba/dygmamba/internal/rng"
 	"github.com/dygmamba/dygmamba/protocol"
@@ -54,19 +52,19 @@ func NewSplit(l *event.Log, o SplitOptions) (*Split, error) {
 		return nil, err
 	}
 	all := l.All()
-	hidden, err := hiddenNodes(l, s.ValTime, o)
+	occurring := occurs(all, l.NumNodes())
+	hidden, err := s.hiddenNodes(occurring.count(), o)
 	if err != nil {
 		return nil, err
 	}
 	s.Train = l.Select(func(i int) bool {
-		return all.Time[i] <= s.ValTime && !hidden[all.Src[i]] && !hidden[all.Dst[i]]
+		return all.Time[i] <= s.ValTime && !hidden.has(all.Src[i]) && !hidden.has(all.Dst[i])
 	})
-	unseen := occurs(all, l.NumNodes())
-	for n, seen := range occurs(s.Train.All(), l.NumNodes()) {
-		if unseen[n] = unseen[n] && !seen; unseen[n] {
-			s.NewNodes = append(s.NewNodes, event.Node(n))
-		}
+	unseen := occurring
+	for i, seen := range occurs(s.Train.All(), l.NumNodes()) {
+		unseen[i] &^= seen
 	}
+	s.NewNodes = unseen.list()
 	s.NewVal, s.NewTest = touching(s.Val, unseen), touching(s.Test, unseen)
 	s.seal()
 	return s, nil
@@ -129,9 +127,9 @@ func (s *Split) Block(train, val, test int) *Split {
 	}
 	hi := sort.Search(len(times), func(i int) bool { return times[i] > last })
 	b.Full = copied(s.Full.Span(lo, max(lo, hi)))
-	unseen := make([]bool, s.Full.NumNodes())
+	unseen := newMarks(s.Full.NumNodes())
 	for _, n := range s.NewNodes {
-		unseen[n] = true
+		unseen.add(n)
 	}
 	b.NewVal, b.NewTest = touching(b.Val, unseen), touching(b.Test, unseen)
 	b.seal()
@@ -220,37 +218,31 @@ func until(l *event.Log, after, last event.Time) *event.Log {
 	return l.Part(upTo(after), upTo(last))
 }
 
-// hiddenNodes draws a tenth of all nodes from those that occur after valTime, marked by id.
-func hiddenNodes(l *event.Log, valTime event.Time, o SplitOptions) ([]bool, error) {
-	all := l.All()
-	nodes := 0
-	for _, yes := range occurs(all, l.NumNodes()) {
-		if yes {
-			nodes++
-		}
-	}
+// hiddenNodes draws a tenth of as many nodes as occur from those that occur after the training period.
+func (s *Split) hiddenNodes(occurring int, o SplitOptions) (marks, error) {
+	nodes := s.Full.NumNodes()
 	var draw func(n, k int) []int32
-	var candidates []uint64
+	var candidates []event.Node
 	switch o.Sampling {
 	case protocol.Reference, "":
 		draw = mersenne.NewPython(2020).Sample
-		candidates = candidateOrder(all, valTime)
+		candidates = candidateOrder(s.Full.All(), s.ValTime)
 	case protocol.Native:
 		draw = rng.New(o.Seed, "unseen nodes").Sample
-		candidates = candidatesInOrder(all, valTime, l.NumNodes())
+		candidates = occurs(s.Val.All(), nodes).or(occurs(s.Test.All(), nodes)).list()
 	default:
 		return nil, protocol.Check("sampling", o.Sampling, protocol.Samplings())
 	}
-	hidden := make([]bool, l.NumNodes())
-	for _, i := range draw(len(candidates), min(int(0.1*float64(nodes)), len(candidates))) {
-		hidden[candidates[i]] = true
+	hidden := newMarks(nodes)
+	for _, i := range draw(len(candidates), min(int(0.1*float64(occurring)), len(candidates))) {
+		hidden.add(candidates[i])
 	}
 	return hidden, nil
 }
 
 // candidateOrder is every node of an event after valTime, as CPython walks set(sources) | set(destinations). The
 // reference draws by position, so the order decides who is drawn.
-func candidateOrder(all event.Span, valTime event.Time) []uint64 {
+func candidateOrder(all event.Span, valTime event.Time) []event.Node {
 	var sources, dests, union pyset.Set
 	for i, at := range all.Time {
 		if at > valTime {
@@ -260,53 +252,12 @@ func candidateOrder(all event.Span, valTime event.Time) []uint64 {
 	}
 	union.Merge(&sources)
 	union.Merge(&dests)
-	return union.AppendTo(nil)
-}
-
-// candidatesInOrder is the same nodes in the order of their ids.
-func candidatesInOrder(all event.Span, valTime event.Time, nodes int) (list []uint64) {
-	in := make([]bool, nodes)
-	for i, at := range all.Time {
-		if at > valTime {
-			in[all.Src[i]], in[all.Dst[i]] = true, true
-		}
+	keys := union.AppendTo(nil)
+	nodes := make([]event.Node, len(keys))
+	for i, key := range keys {
+		nodes[i] = event.Node(key)
 	}
-	for n, yes := range in {
-		if yes {
-			list = append(list, uint64(n))
-		}
-	}
-	return list
-}
-
-// occurs marks the ids below n that are an end of some event. While events are gone through, an id has one bit, so that
-// the marks of millions of nodes fit a cache.
-func occurs(s event.Span, n int) []bool {
-	const most, many = 8, 1 << 18 // tables of marks, and events that are worth one
-	parts := min(runtime.GOMAXPROCS(0), most, 1+s.Len()/many)
-	marks := make([][]uint64, parts)
-	parallel.Each(parts, func(p int) {
-		in := make([]uint64, (n+63)/64)
-		for i := p * s.Len() / parts; i < (p+1)*s.Len()/parts; i++ {
-			u, v := uint32(s.Src[i]), uint32(s.Dst[i])
-			in[u/64] |= 1 << (u % 64)
-			in[v/64] |= 1 << (v % 64)
-		}
-		marks[p] = in
-	})
-	found := make([]bool, n)
-	for i := range found {
-		for _, in := range marks {
-			found[i] = found[i] || in[i/64]&(1<<(i%64)) != 0
-		}
-	}
-	return found
-}
-
-// touching keeps the events with an end in nodes.
-func touching(l *event.Log, nodes []bool) *event.Log {
-	all := l.All()
-	return l.Select(func(i int) bool { return nodes[all.Src[i]] || nodes[all.Dst[i]] })
+	return nodes
 }
 
 func (s *Split) seal() {

@@ -161,10 +161,6 @@ func checkSplit(t *rapid.T, l *event.Log, s *Split) {
 }
 
 func checkHidden(t *rapid.T, l *event.Log, s *Split, o SplitOptions) {
-	hidden, err := hiddenNodes(l, s.ValTime, o)
-	if err != nil {
-		t.Fatal(err)
-	}
 	nodes, late := map[event.Node]bool{}, map[event.Node]bool{}
 	for i := range l.Len() {
 		e := l.At(i)
@@ -173,15 +169,16 @@ func checkHidden(t *rapid.T, l *event.Log, s *Split, o SplitOptions) {
 			late[e.Src], late[e.Dst] = true, true
 		}
 	}
-	count := 0
-	for n, yes := range hidden {
-		if yes {
-			count++
-			if !late[event.Node(n)] || !slices.Contains(s.NewNodes, event.Node(n)) {
-				t.Fatalf("node %d was hidden: after the training period is %v, new nodes %v", n, late, s.NewNodes)
-			}
+	hidden, err := s.hiddenNodes(len(nodes), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range hidden.list() {
+		if !late[n] || !slices.Contains(s.NewNodes, n) {
+			t.Fatalf("node %d was hidden: after the training period is %v, new nodes %v", n, late, s.NewNodes)
 		}
 	}
+	count := hidden.count()
 	if want := min(len(nodes)/10, len(late)); count != want {
 		t.Fatalf("%d of %d nodes were hidden, want %d", count, len(nodes), want)
 	}
