@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/memory"
 )
 
 // ShopName is the stream that a Shop makes.
@@ -38,10 +39,23 @@ type Shop struct {
 	hours  [24]float64 // events in a second, by hour of the day
 	at     float64     // seconds since the beginning
 	recent []int32     // [users, shopRecent] ranks of items
-	bought []uint32    // [users] items that went to recent
+	bought []uint8     // [users] items that went to recent; from shopRecent on, how many more modulo shopRecent
 	users  scatter
 	items  scatter
+	drawn  [shopBlock]purchase
+	ready  []purchase // of those that were drawn
 }
+
+// purchase is what is drawn of an event. Nothing that is drawn depends on the recent items themselves.
+type purchase struct {
+	at     float64
+	user   int
+	recent int   // place in Shop.recent
+	item   int32 // rank of an item that goes there; −1: the one that is there
+}
+
+// shopBlock is how many events are drawn before their recent items are looked at, so that the waits for memory overlap.
+const shopBlock = 256
 
 // NewShop begins a stream.
 func NewShop(o ShopOptions) (*Shop, error) {
@@ -56,8 +70,9 @@ func NewShop(o ShopOptions) (*Shop, error) {
 		return nil, fmt.Errorf("shop of %d events, %d users and %d items: want at least one of each, and at most %d "+
 			"events, and users and items", o.Events, o.Users, o.Items, most)
 	}
-	s := &Shop{ShopOptions: o, rng: rand.New(rand.NewPCG(o.Seed, 0x5409)), recent: make([]int32, shopRecent*o.Users),
-		bought: make([]uint32, o.Users), users: newScatter(o.Users), items: newScatter(o.Items)}
+	s := &Shop{ShopOptions: o, rng: rand.New(rand.NewPCG(o.Seed, 0x5409)),
+		recent: memory.Huge(make([]int32, shopRecent*o.Users)), bought: memory.Huge(make([]uint8, o.Users)),
+		users: newScatter(o.Users), items: newScatter(o.Items)}
 	mean := float64(o.Events) / (shopDays * day)
 	for h := range s.hours { // least at 5, most at 17
 		s.hours[h] = mean * (1 - 0.8*math.Cos(2*math.Pi*float64(h-5)/24))
@@ -67,28 +82,47 @@ func NewShop(o ShopOptions) (*Shop, error) {
 
 // Next is the next event.
 func (s *Shop) Next() event.Event {
-	s.at += s.rng.ExpFloat64() / s.hours[int(s.at/3600)%24]
-	user := heavy(s.rng.Float64(), s.Users)
-	item := s.item(user)
-	return event.Event{Src: event.Node(1 + s.users.place(user)), Dst: event.Node(1 + s.Users + s.items.place(item)),
-		Time: shopStart + math.Floor(s.at)}
+	if len(s.ready) == 0 {
+		for i := range s.drawn {
+			s.drawn[i] = s.draw()
+		}
+		for i := range s.drawn {
+			if p := &s.drawn[i]; p.item < 0 {
+				p.item = s.recent[p.recent]
+			} else {
+				s.recent[p.recent] = p.item
+			}
+		}
+		s.ready = s.drawn[:]
+	}
+	p := s.ready[0]
+	s.ready = s.ready[1:]
+	return event.Event{Src: event.Node(1 + s.users.place(p.user)),
+		Dst: event.Node(1 + s.Users + s.items.place(int(p.item))), Time: shopStart + math.Floor(p.at)}
 }
 
-// item draws what a user buys. Users and items are ranks, from the most active and most popular on.
-func (s *Shop) item(user int) int {
-	mine, n := s.recent[user*shopRecent:][:shopRecent], int(s.bought[user])
+// draw draws an event. Users and items are ranks, from the most active and most popular on.
+func (s *Shop) draw() purchase {
+	s.at += s.rng.ExpFloat64() / s.hours[int(s.at/3600)%24]
+	user := heavy(s.rng.Float64(), s.Users)
+	p := purchase{at: s.at, user: user, item: -1}
+	n := s.bought[user]
 	what := s.rng.Float64()
 	if what < shopRepeats && n > 0 {
-		return int(mine[s.rng.IntN(min(n, shopRecent))])
+		p.recent = user*shopRecent + s.rng.IntN(int(min(n, shopRecent)))
+		return p
 	}
 	item := heavy(s.rng.Float64(), s.Items)
 	if group := user % shopTastes; what < shopRepeats+shopOwn && group < s.Items {
 		within := (s.Items - group + shopTastes - 1) / shopTastes // items of the group
 		item = heavy(s.rng.Float64(), within)*shopTastes + group
 	}
-	mine[n%shopRecent] = int32(item)
-	s.bought[user]++
-	return item
+	p.recent, p.item = user*shopRecent+int(n%shopRecent), int32(item)
+	if n++; n == 2*shopRecent {
+		n = shopRecent
+	}
+	s.bought[user] = n
+	return p
 }
 
 // heavy turns a uniform number into a rank from 0 to n−1. Rank k is about as likely as (k+1) to the power of −3/4.
