@@ -19,13 +19,17 @@ type parts struct {
 	at   [][]int
 	size []int // [parts] events
 
-	keys   []uint64 // of the events of some parts, one part after another, in the order of events
-	events []int32
+	list []meeting // of the events of some parts, one part after another, in the order of events
 }
+
+// meeting is an event and its pair.
+type meeting struct{ u, v, event int32 }
+
+func (m meeting) key() uint64 { return Key(m.u, m.v) }
 
 const (
 	partEvents = 1 << 16 // events of a part, about
-	passEvents = 1 << 25 // events that are held at a time, 12 bytes each
+	passEvents = 1 << 27 // events that are held at a time, 12 bytes each
 )
 
 func newParts(src, dst []int32, unordered bool) *parts {
@@ -81,7 +85,7 @@ func (p *parts) each(tell func(event, first int32)) (distinct int) {
 				f = &finder{}
 			}
 			from := ends[i] - p.size[lo+i]
-			found[i] = f.find(p.keys[from:ends[i]], p.events[from:ends[i]], p.bits, tell)
+			found[i] = f.find(p.list[from:ends[i]], p.bits, tell)
 			spare <- f
 		})
 		for _, n := range found {
@@ -94,10 +98,10 @@ func (p *parts) each(tell func(event, first int32)) (distinct int) {
 
 // gather collects the n events of parts lo to hi−1 and says where those of each end.
 func (p *parts) gather(lo, hi, n int) (ends []int) {
-	if n > cap(p.keys) {
-		p.keys, p.events = memory.Huge(make([]uint64, n)), memory.Huge(make([]int32, n))
+	if n > cap(p.list) {
+		p.list = memory.Huge(make([]meeting, n))
 	}
-	p.keys, p.events = p.keys[:n], p.events[:n]
+	p.list = p.list[:n]
 	end := 0
 	for part := lo; part < hi; part++ {
 		for _, at := range p.at {
@@ -110,7 +114,8 @@ func (p *parts) gather(lo, hi, n int) (ends []int) {
 		for i := from; i < to; i++ {
 			key := p.key(i)
 			if part := p.of(key) - uint64(lo); part < uint64(len(at)) {
-				p.keys[at[part]], p.events[at[part]] = key, int32(i)
+				u, v := Split(key)
+				p.list[at[part]] = meeting{u, v, int32(i)}
 				at[part]++
 			}
 		}
@@ -124,16 +129,17 @@ type finder struct {
 }
 
 // find tells of every event of a part, and returns how many pairs it has.
-func (f *finder) find(keys []uint64, events []int32, used uint, tell func(event, first int32)) (distinct int) {
-	size := uint(bits.Len(uint(len(keys)))) + 1
+func (f *finder) find(list []meeting, used uint, tell func(event, first int32)) (distinct int) {
+	size := uint(bits.Len(uint(len(list)))) + 1
 	if len(f.slots) < 1<<size {
 		f.slots = make([]int32, 1<<size)
 	}
 	slots := f.slots[:1<<size]
 	clear(slots)
-	for i, k := range keys {
+	for i, m := range list {
+		k := m.key()
 		at := hash(k) << used >> (64 - size)
-		for slots[at] != 0 && keys[slots[at]-1] != k {
+		for slots[at] != 0 && list[slots[at]-1].key() != k {
 			at = (at + 1) & (1<<size - 1)
 		}
 		if slots[at] == 0 {
@@ -141,7 +147,7 @@ func (f *finder) find(keys []uint64, events []int32, used uint, tell func(event,
 			distinct++
 		}
 		if tell != nil {
-			tell(events[i], events[slots[at]-1])
+			tell(m.event, list[slots[at]-1].event)
 		}
 	}
 	return distinct
