@@ -124,6 +124,16 @@ func (c *Chooser) at(src event.Node, at event.Time) (*next.View, error) {
 	return c.view, nil
 }
 
+// Reach goes through the past up to a time, which may take a while: it ends with an error when ctx does. Questions about
+// that time are then answered at once.
+func (c *Chooser) Reach(ctx context.Context, at event.Time) error {
+	_, err := c.walk.Reach(ctx, at)
+	if c.hours != nil && err == nil {
+		_, err = c.hours.Reach(ctx, at)
+	}
+	return err
+}
+
 // Base is the predictor behind the chooser, which answers nothing about pairs itself.
 func (c *Chooser) Base() *Predictor { return c.p }
 
@@ -200,23 +210,49 @@ func (c *Chooser) Share(src, dst event.Node, at event.Time) (float64, error) {
 
 // Next gives the shares of all destinations that were seen before a time.
 func (c *Chooser) Next(src event.Node, at event.Time) (Shares, error) {
-	w, err := c.at(src, at)
+	found, err := c.shares(src, at)
 	if err != nil {
 		return Shares{}, err
 	}
+	return Shares{New: found.New, Items: c.most(found, len(found.Nodes))}, nil
+}
+
+// Best gives the k most likely destinations of Next, and how many destinations there are.
+func (c *Chooser) Best(src event.Node, at event.Time, k int) (items []Share, candidates int, err error) {
+	found, err := c.shares(src, at)
+	if err != nil {
+		return nil, 0, err
+	}
+	return c.most(found, min(k, len(found.Nodes))), len(found.Nodes), nil
+}
+
+func (c *Chooser) shares(src event.Node, at event.Time) (*next.Shares, error) {
+	w, err := c.at(src, at)
+	if err != nil {
+		return nil, err
+	}
 	found, err := c.ask.Shares(w)
 	if err != nil {
-		return Shares{}, fmt.Errorf("shares: %w", err)
+		return nil, fmt.Errorf("shares: %w", err)
 	}
-	s := Shares{New: found.New, Items: make([]Share, len(found.Nodes))}
+	return found, nil
+}
+
+// most are the k largest of the shares that were found, the largest first. Only their meetings are looked up.
+func (c *Chooser) most(found *next.Shares, k int) []Share {
+	list := make([]Share, len(found.Nodes))
 	for i, v := range found.Nodes {
-		f := w.Facts(v)
-		s.Items[i] = Share{v, found.Share[i], f.Sent + f.Received}
+		list[i] = Share{Node: v, Share: found.Share[i]}
 	}
-	slices.SortStableFunc(s.Items, func(a, b Share) int {
+	slices.SortFunc(list, func(a, b Share) int {
 		return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.Node, b.Node))
 	})
-	return s, nil
+	list = list[:k]
+	for i, s := range list {
+		f := c.view.Facts(s.Node)
+		list[i].Met = f.Sent + f.Received
+	}
+	return list
 }
 
 // Surprises judges events, each from what was strictly before its time. They are not added to the past.
@@ -224,10 +260,10 @@ func (c *Chooser) Surprises(ctx context.Context, events []Query, told func(done 
 	list := make([]Surprise, len(events))
 	order := sorted(len(events), func(i, j int) int { return cmp.Compare(events[i].Time, events[j].Time) })
 	for done, i := range order { // the past is gone through once
-		if err := ctx.Err(); err != nil {
+		q := events[i]
+		if err := c.Reach(ctx, q.Time); err != nil {
 			return nil, err
 		}
-		q := events[i]
 		w, err := c.at(q.Src, q.Time)
 		if err == nil {
 			list[i], err = c.surprise(w, q.Dst)

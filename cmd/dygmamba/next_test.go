@@ -257,7 +257,7 @@ func TestPredictNext(t *testing.T) {
 	}
 	many := ask("--queries", queryFile(t, "u,ts,shop", "u2,700.5,north", "nobody,3,south"), "--best", "2").
 		want(t, exitDone, "1 node is not in the data")
-	if rows := table(t, many.out); len(rows) != 4 || rows[0][5] == "" || rows[0][6] != "north" {
+	if rows := table(t, many.out); len(rows) != 4 || rows[0][5] == "" || rows[0][7] != "north" {
 		t.Errorf("got %v", rows)
 	}
 	ask("--u", "u2", "--ts", "700.5", "--best", "2", "--candidates", queryFile(t, "i", "v3")).

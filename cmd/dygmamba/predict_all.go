@@ -101,15 +101,66 @@ func (e *everySource) sources(set *dataset.Set) []event.Node {
 	return list
 }
 
-// run ranks source by source. Each is in the journal before the next begins; the file appears when all are.
-func (e *everySource) run(ctx context.Context, a *app, p *prediction, model *predict.Predictor, progress *term.Progress,
-) error {
+// finder finds the best of one source, and says what a table has of them beside the names and the meetings.
+type finder struct {
+	order   string // in which the model remembers
+	find    func(ctx context.Context, src event.Node) (r bestlist.Record, scored int, err error)
+	columns func(row func(i int) *allRow) []dataset.Column
+}
+
+// links finds partners with a model of links.
+func (e *everySource) links(p *prediction, model *predict.Predictor) finder {
+	find := func(ctx context.Context, src event.Node) (bestlist.Record, int, error) {
+		found, err := p.rank.rank(ctx, model, predict.Query{Src: src, Time: e.at, Kind: p.set.Kind(p.kind)})
+		if errors.Is(err, predict.ErrNoRank) {
+			return bestlist.Record{}, 0, usagef("%v", err)
+		}
+		r := bestlist.Record{Source: src}
+		for _, x := range found.Partners {
+			r.Items = append(r.Items, bestlist.Item{Node: x.Node, Value: float64(x.Logit), Meetings: int32(x.Meetings)})
+		}
+		return r, found.Scored, err
+	}
+	logit := func(r *allRow) float32 { return float32(r.item.Value) }
+	return finder{string(model.Spec().Order), find, func(row func(i int) *allRow) []dataset.Column {
+		return []dataset.Column{
+			dataset.Float32Column("logit", func(i int) float32 { return logit(row(i)) }),
+			dataset.FloatColumn("probability", func(i int) float64 { return p.probability(logit(row(i))) })}
+	}}
+}
+
+// shares finds destinations with a model of the task "next".
+func (e *everySource) shares(c *predict.Chooser) finder {
+	find := func(_ context.Context, src event.Node) (bestlist.Record, int, error) {
+		r := bestlist.Record{Source: src}
+		found, candidates, err := c.Best(src, e.at, e.doc.Best)
+		if err == nil {
+			r.Rate, _, err = rateOf(c, predict.Query{Src: src, Time: e.at})
+		}
+		for _, x := range found {
+			r.Items = append(r.Items, bestlist.Item{Node: x.Node, Value: x.Share, Meetings: int32(x.Met)})
+		}
+		return r, candidates, err
+	}
+	return finder{string(c.Spec().Order), find, func(row func(i int) *allRow) []dataset.Column {
+		columns := []dataset.Column{dataset.FloatColumn("share", func(i int) float64 { return row(i).item.Value })}
+		if c.KnowsRates() {
+			columns = append(columns, dataset.FloatColumn("rate", func(i int) float64 {
+				return row(i).rate * row(i).item.Value
+			}))
+		}
+		return columns
+	}}
+}
+
+// run finds the best source by source. Each is in the journal before the next begins; the file appears when all are.
+func (e *everySource) run(ctx context.Context, a *app, p *prediction, by answeredBy, f finder) error {
 	path := e.journal(p.out)
 	if _, err := os.Stat(path); err == nil && !e.resume {
 		return usagef("%s is there: an earlier command was interrupted. Continue it with --resume, or delete the file",
 			path)
 	}
-	q, err := e.question(p, model)
+	q, err := e.question(p, by.Checkpoint, f.order)
 	if err != nil {
 		return err
 	}
@@ -121,14 +172,17 @@ func (e *everySource) run(ctx context.Context, a *app, p *prediction, model *pre
 		return err
 	}
 	defer j.Close()
-	e.doc = allDoc{answeredBy: p.doc.answeredBy, TS: dataset.FormatTime(e.at, p.set.TimeFormat), Best: p.rank.best,
+	e.doc = allDoc{answeredBy: by, TS: dataset.FormatTime(e.at, p.set.TimeFormat), Best: p.rank.best,
 		Continued: j.Sources, Out: p.out}
-	if err := e.fill(ctx, p, model, j, progress); err != nil {
+	progress := a.console.Progress("predict", "sources")
+	defer progress.Done()
+	progress.From(int64(j.Sources))
+	if err := e.fill(ctx, p, f, j, progress); err != nil {
 		return err
 	}
 	progress.Done()
 	e.doc.Sources, e.doc.Rows = j.Sources, j.Rows
-	write := func(w io.Writer) error { return e.writeTable(ctx, w, p, j) }
+	write := func(w io.Writer) error { return e.writeTable(ctx, w, p, f, j) }
 	if err := replaceFile(p.out, write); err != nil {
 		return err
 	}
@@ -138,8 +192,8 @@ func (e *everySource) run(ctx context.Context, a *app, p *prediction, model *pre
 	return a.emit(e.doc, e.write)
 }
 
-// fill ranks for the sources that the journal does not have.
-func (e *everySource) fill(ctx context.Context, p *prediction, model *predict.Predictor, j *bestlist.Journal,
+// fill finds the best of the sources that the journal does not have.
+func (e *everySource) fill(ctx context.Context, p *prediction, f finder, j *bestlist.Journal,
 	progress *term.Progress) error {
 	begin, flushed := time.Now(), time.Now()
 	list := e.sources(p.set)
@@ -147,16 +201,18 @@ func (e *everySource) fill(ctx context.Context, p *prediction, model *predict.Pr
 		return fmt.Errorf("the journal has %d sources, the data set %d", j.Sources, len(list))
 	}
 	for i, src := range list[j.Sources:] {
-		found, err := p.rank.rank(ctx, model, predict.Query{Src: src, Time: e.at, Kind: p.set.Kind(p.kind)})
-		if errors.Is(err, predict.ErrNoRank) {
-			return usagef("%v", err)
+		err := ctx.Err()
+		var r bestlist.Record
+		var scored int
+		if err == nil {
+			r, scored, err = f.find(ctx, src)
 		}
 		if err != nil {
+			if errors.Is(err, context.Canceled) {
+				err = fmt.Errorf("%s of %s sources are done, --resume continues: %w", term.Count(j.Sources),
+					term.Count(len(list)), err)
+			}
 			return errors.Join(err, j.Flush())
-		}
-		r := bestlist.Record{Source: src, Items: make([]bestlist.Item, len(found.Partners))}
-		for k, x := range found.Partners {
-			r.Items[k] = bestlist.Item{Node: x.Node, Logit: x.Logit, Meetings: int32(x.Meetings)}
 		}
 		if err := j.Add(r); err != nil {
 			return err
@@ -167,7 +223,7 @@ func (e *everySource) fill(ctx context.Context, p *prediction, model *predict.Pr
 			}
 			flushed = now
 		}
-		e.doc.Scored += (float64(found.Scored) - e.doc.Scored) / float64(i+1)
+		e.doc.Scored += (float64(scored) - e.doc.Scored) / float64(i+1)
 		progress.Set(int64(j.Sources), int64(len(list)), "")
 	}
 	if done := j.Sources - e.doc.Continued; done > 0 {
@@ -178,10 +234,10 @@ func (e *everySource) fill(ctx context.Context, p *prediction, model *predict.Pr
 }
 
 // question is what a journal must have been asked to be continued.
-func (e *everySource) question(p *prediction, model *predict.Predictor) (bestlist.Question, error) {
-	hash, err := atomicfile.Hash(p.doc.Checkpoint)
+func (e *everySource) question(p *prediction, checkpoint, order string) (bestlist.Question, error) {
+	hash, err := atomicfile.Hash(checkpoint)
 	q := bestlist.Question{Model: hash, Data: p.set.Hash(), At: e.at, Best: p.rank.best, Exact: p.rank.exact,
-		Order: string(model.Spec().Order), Kind: p.kind}
+		Order: order, Kind: p.kind}
 	if err == nil && p.rank.candidates != "" {
 		q.Candidates = bestlist.HashNodes(p.rank.nodes)
 	}
@@ -189,13 +245,14 @@ func (e *everySource) question(p *prediction, model *predict.Predictor) (bestlis
 }
 
 // writeTable writes the rows of a journal, one record after the other.
-func (e *everySource) writeTable(ctx context.Context, w io.Writer, p *prediction, j *bestlist.Journal) error {
+func (e *everySource) writeTable(ctx context.Context, w io.Writer, p *prediction, f finder,
+	j *bestlist.Journal) error {
 	var failed error
 	next, stop := iter.Pull(func(yield func(allRow) bool) {
 		ended := errors.New("ended")
 		failed = j.Each(func(r bestlist.Record) error {
 			for i, x := range r.Items {
-				if !yield(allRow{r.Source, i + 1, x}) {
+				if !yield(allRow{r.Source, r.Rate, i + 1, x}) {
 					return ended
 				}
 			}
@@ -214,14 +271,14 @@ func (e *everySource) writeTable(ctx context.Context, w io.Writer, p *prediction
 		}
 		return &row
 	}
-	err := dataset.WriteColumns(ctx, w, tableFormat(p.out), j.Rows,
+	columns := []dataset.Column{
 		dataset.TextColumn("u", func(i int) string { return p.set.Names.Name(get(i).source) }),
 		dataset.TextColumn("ts", func(int) string { return e.doc.TS }),
 		dataset.IntColumn("place", func(i int) int { return get(i).place }),
-		dataset.TextColumn("i", func(i int) string { return p.rank.name(p.set, get(i).item.Node) }),
-		dataset.Float32Column("logit", func(i int) float32 { return get(i).item.Logit }),
-		dataset.FloatColumn("probability", func(i int) float64 { return p.probability(get(i).item.Logit) }),
-		dataset.IntColumn("meetings", func(i int) int { return int(get(i).item.Meetings) }))
+		dataset.TextColumn("i", func(i int) string { return p.rank.name(p.set, get(i).item.Node) })}
+	columns = append(columns, f.columns(get)...)
+	columns = append(columns, dataset.IntColumn("meetings", func(i int) int { return int(get(i).item.Meetings) }))
+	err := dataset.WriteColumns(ctx, w, tableFormat(p.out), j.Rows, columns...)
 	if err == nil && failed == nil && !ok {
 		failed = errors.New("the journal has fewer rows than it had")
 	}
@@ -231,6 +288,7 @@ func (e *everySource) writeTable(ctx context.Context, w io.Writer, p *prediction
 // allRow is a row of the table.
 type allRow struct {
 	source event.Node
+	rate   float64
 	place  int
 	item   bestlist.Item
 }

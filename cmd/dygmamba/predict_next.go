@@ -96,8 +96,6 @@ func (p *prediction) runNext(ctx context.Context, a *app, o *openedRun, progress
 	switch {
 	case p.why != "" || p.plot != "":
 		return usagef("a model of the task next does not explain pairs; --surprise gives reasons")
-	case p.rank.every.asked:
-		return usagef("--all is for models of links: ask a model of the task next with --queries")
 	case p.rank.candidates != "":
 		return usagef("--candidates is for models of links: the shares of a model of the task next are among all " +
 			"destinations")
@@ -108,12 +106,18 @@ func (p *prediction) runNext(ctx context.Context, a *app, o *openedRun, progress
 	}
 	defer c.Close()
 	if p.timing.asked() {
-		return p.answerWhen(a, c, o)
+		return p.answerWhen(ctx, a, c, o)
 	}
 	doc := &nextDoc{Model: c.Model(), Checkpoint: o.files[0], Data: p.set.Name, Device: o.dev.Name(),
 		Questions: len(p.questions), Unknown: p.unknown(c)}
 	doc.Unknown.warn(a)
 	switch {
+	case p.rank.every.asked:
+		if err := c.Reach(ctx, p.rank.every.at); err != nil {
+			return err
+		}
+		by := answeredBy{doc.Model, doc.Checkpoint, doc.Data, doc.Device}
+		return p.rank.every.run(ctx, a, p, by, p.rank.every.shares(c))
 	case p.rank.asked:
 		return p.answerShares(ctx, a, c, doc, progress)
 	case !p.surprise && !p.alone:
@@ -145,7 +149,7 @@ func (p *prediction) answerShares(ctx context.Context, a *app, c *predict.Choose
 ) error {
 	all := make([]sharesDoc, len(p.questions))
 	for done, i := range inTime(p.questions) { // the past is gone through once
-		if err := ctx.Err(); err != nil {
+		if err := c.Reach(ctx, p.questions[i].Time); err != nil {
 			return err
 		}
 		found, err := c.Next(p.questions[i].Src, p.questions[i].Time)
@@ -232,13 +236,17 @@ func (p *prediction) writeShares(w io.Writer, all []sharesDoc) error {
 			list = append(list, answer{&all[i], x, k + 1})
 		}
 	}
-	return p.writeColumns(w, len(list), func(row int) []string { return list[row].extra },
+	columns := []dataset.Column{
 		dataset.TextColumn("u", func(row int) string { return list[row].U }),
 		dataset.TextColumn("ts", func(row int) string { return list[row].when }),
 		dataset.IntColumn("place", func(row int) int { return list[row].place }),
 		dataset.TextColumn("i", func(row int) string { return list[row].I }),
-		dataset.FloatColumn("share", func(row int) float64 { return list[row].Share }),
-		dataset.IntColumn("meetings", func(row int) int { return list[row].Meetings }))
+		dataset.FloatColumn("share", func(row int) float64 { return list[row].Share })}
+	if len(list) > 0 && list[0].Rate != nil {
+		columns = append(columns, dataset.FloatColumn("rate", func(row int) float64 { return *list[row].Rate }))
+	}
+	columns = append(columns, dataset.IntColumn("meetings", func(row int) int { return list[row].Meetings }))
+	return p.writeColumns(w, len(list), func(row int) []string { return list[row].extra }, columns...)
 }
 
 // write is one answer as a table.

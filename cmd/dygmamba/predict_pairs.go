@@ -28,7 +28,7 @@ func (p *prediction) answerPairs(ctx context.Context, a *app, c *predict.Chooser
 ) error {
 	all := make([]pairDoc, len(p.questions))
 	for done, i := range inTime(p.questions) { // the past is gone through once
-		err := ctx.Err()
+		err := c.Reach(ctx, p.questions[i].Time)
 		if err == nil {
 			all[i], err = p.pairDoc(c, p.questions[i])
 		}
@@ -58,7 +58,7 @@ func (p *prediction) pairDoc(c *predict.Chooser, q queries.Question) (d pairDoc,
 	if d.Share, err = c.Share(q.Src, q.Dst, q.Time); err != nil {
 		return d, err
 	}
-	rate, known, err := rateOf(c, q)
+	rate, known, err := rateOf(c, q.Query)
 	if known {
 		rate *= d.Share
 		d.Rate = &rate
@@ -66,9 +66,9 @@ func (p *prediction) pairDoc(c *predict.Chooser, q queries.Question) (d pairDoc,
 	return d, err
 }
 
-// rateOf is how often the source of a question acts at its time: per second where days are known, otherwise per unit of
+// rateOf is how often the source of a query acts at its time: per second where days are known, otherwise per unit of
 // time.
-func rateOf(c *predict.Chooser, q queries.Question) (rate float64, known bool, err error) {
+func rateOf(c *predict.Chooser, q predict.Query) (rate float64, known bool, err error) {
 	if !c.KnowsRates() {
 		return 0, false, nil
 	}

@@ -107,7 +107,7 @@ func (r *ranking) run(ctx context.Context, a *app, p *prediction, model *predict
 	r.doc = rankDoc{answeredBy: p.doc.answeredBy, Questions: len(p.questions), Unknown: p.unknown(model)}
 	r.doc.Unknown.warn(a)
 	if r.every.asked {
-		return r.every.run(ctx, a, p, model, progress)
+		return r.every.run(ctx, a, p, p.doc.answeredBy, r.every.links(p, model))
 	}
 	rankings := make([]rankingDoc, len(p.questions))
 	done := 0

@@ -134,6 +134,47 @@ func TestRankAllResumes(t *testing.T) {
 	}
 }
 
+// TestRankAllNext: so has the table of a model of the task next, of shares and rates, also when it was interrupted.
+func TestRankAllNext(t *testing.T) {
+	run, dir := trainedNext(t), t.TempDir()
+	out, other := filepath.Join(dir, "best.csv"), filepath.Join(dir, "best.parquet")
+	args := func(out string, more ...string) []string {
+		return append([]string{"predict", "--run", run, "--device", "cpu", "--best", "3", "--all", "--ts", "500", "--out",
+			out}, more...)
+	}
+	ctx := &shortLived{Context: t.Context()}
+	for steps := int64(8); ; steps++ {
+		ctx.left.Store(steps)
+		programIn(ctx, "", args(out, "--resume")...).want(t, exitInterrupted)
+		if info, err := os.Stat(out + ".partial"); err == nil && info.Size() > 400 {
+			break
+		}
+	}
+	doc := decode[allDoc](t, program(t, args(out, "--resume", "--json")...).want(t, exitDone))
+	if doc.Continued == 0 || doc.Sources <= doc.Continued || doc.Rows != 3*doc.Sources || doc.Scored < 5 {
+		t.Errorf("%+v", doc)
+	}
+	text, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := table(t, string(text))
+	if !strings.HasPrefix(string(text), "u,ts,place,i,share,rate,meetings\n") {
+		t.Errorf("columns of\n%s", text)
+	}
+	asked := []string{"u,ts"}
+	for i := 0; i < len(rows); i += 3 {
+		asked = append(asked, rows[i][0]+",500")
+	}
+	one := program(t, "predict", "--run", run, "--device", "cpu", "--best", "3", "--queries", queryFile(t, asked...)).
+		want(t, exitDone)
+	if one.out != string(text) {
+		t.Errorf("asked by source:\n%s\nof all:\n%s", one.out, text)
+	}
+	program(t, args(other)...).want(t, exitDone).shows(t, "sources per second")
+	program(t, args(other, "--candidates", out)...).want(t, exitUsage, "--candidates is for models of links")
+}
+
 func TestRankAllRefuses(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "best.csv")
 	for _, more := range [][]string{{"--u", "u1"}, {"--queries", out}, {"--out", ""}, {"--ts", "noon"}} {

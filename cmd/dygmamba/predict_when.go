@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -107,7 +108,7 @@ type rateDoc struct {
 }
 
 // answerWhen says how often a source acts, at a time and in windows that begin then.
-func (p *prediction) answerWhen(a *app, c *predict.Chooser, o *openedRun) error {
+func (p *prediction) answerWhen(ctx context.Context, a *app, c *predict.Chooser, o *openedRun) error {
 	if !c.KnowsRates() {
 		return usagef("%s: %v", o.files[0], predict.ErrNoRate)
 	}
@@ -127,6 +128,9 @@ func (p *prediction) answerWhen(a *app, c *predict.Chooser, o *openedRun) error 
 	dst := &q.Dst
 	if p.timing.source {
 		dst = nil
+	}
+	if err := c.Reach(ctx, q.Time); err != nil {
+		return err
 	}
 	found, err := c.When(q.Src, dst, q.Time, lengths)
 	if err != nil {
@@ -293,7 +297,7 @@ func (d *whenDoc) addCurve(f *term.Facts, p *prediction) {
 
 // addRates adds the rate of each listed destination.
 func (d *sharesDoc) addRates(c *predict.Chooser, q queries.Question) error {
-	r, known, err := rateOf(c, q)
+	r, known, err := rateOf(c, q.Query)
 	if !known || err != nil {
 		return err
 	}

@@ -46,13 +46,14 @@ func HashNodes(list []event.Node) string {
 // Item is a partner of a source.
 type Item struct {
 	Node     event.Node
-	Logit    float32
+	Value    float64 // its logit, or its share
 	Meetings int32
 }
 
 // Record is the best partners of a source, the best first.
 type Record struct {
 	Source event.Node
+	Rate   float64 // of the source's events; 0 where the model knows none
 	Items  []Item
 }
 
@@ -123,9 +124,10 @@ func (j *Journal) begin(head []byte) error {
 func (j *Journal) Add(r Record) error {
 	row := binary.LittleEndian.AppendUint32(nil, uint32(r.Source))
 	row = binary.LittleEndian.AppendUint32(row, uint32(len(r.Items)))
+	row = binary.LittleEndian.AppendUint64(row, math.Float64bits(r.Rate))
 	for _, x := range r.Items {
 		row = binary.LittleEndian.AppendUint32(row, uint32(x.Node))
-		row = binary.LittleEndian.AppendUint32(row, math.Float32bits(x.Logit))
+		row = binary.LittleEndian.AppendUint64(row, math.Float64bits(x.Value))
 		row = binary.LittleEndian.AppendUint32(row, uint32(x.Meetings))
 	}
 	row = binary.LittleEndian.AppendUint32(row, crc32.ChecksumIEEE(row))
@@ -152,17 +154,18 @@ func (j *Journal) Each(visit func(Record) error) error {
 
 // records reads all records that were written whole, with their sizes.
 func (j *Journal) records(visit func(r Record, size int) error) error {
-	const itemSize = 12
+	const headSize, itemSize = 16, 16
 	in := bufio.NewReaderSize(io.NewSectionReader(j.file, j.first, math.MaxInt64-j.first), 1<<16)
 	var row []byte
 	var r Record
 	for {
-		row = append(row[:0], make([]byte, 8)...)
+		row = append(row[:0], make([]byte, headSize)...)
 		if _, err := io.ReadFull(in, row); err != nil {
 			return ended(err)
 		}
 		r.Source, r.Items = event.Node(binary.LittleEndian.Uint32(row)), r.Items[:0]
 		n := binary.LittleEndian.Uint32(row[4:])
+		r.Rate = math.Float64frombits(binary.LittleEndian.Uint64(row[8:]))
 		if n > math.MaxInt32/itemSize { // not written whole
 			return nil
 		}
@@ -172,8 +175,10 @@ func (j *Journal) records(visit func(r Record, size int) error) error {
 			if _, err := io.ReadFull(in, row[at:]); err != nil {
 				return ended(err)
 			}
-			word := func(k int) uint32 { return binary.LittleEndian.Uint32(row[at+4*k:]) }
-			r.Items = append(r.Items, Item{event.Node(word(0)), math.Float32frombits(word(1)), int32(word(2))})
+			item := row[at:]
+			r.Items = append(r.Items, Item{Node: event.Node(binary.LittleEndian.Uint32(item)),
+				Value:    math.Float64frombits(binary.LittleEndian.Uint64(item[4:])),
+				Meetings: int32(binary.LittleEndian.Uint32(item[12:]))})
 		}
 		var sum [4]byte
 		if _, err := io.ReadFull(in, sum[:]); err != nil {
