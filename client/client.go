@@ -106,6 +106,20 @@ type Score struct {
 	Class   string             `json:"class,omitempty"`
 	Classes map[string]float64 `json:"classes,omitempty"`
 	Value   *float64           `json:"value,omitempty"` // of a model of regression, which has no Probability
+	// Of a model of the task next, which has neither Logit nor Probability: the probability of the destination, given
+	// that the source acts at that time, and the events of the pair per second (per unit of time where days are not
+	// known).
+	Share   *float64 `json:"share,omitempty"`
+	Rate    *float64 `json:"rate,omitempty"`
+	Within  *Window  `json:"within,omitempty"` // nil where nobody asked
+	Warning string   `json:"warning,omitempty"`
+}
+
+// Window is what to expect of a pair from a time on.
+type Window struct {
+	Length      float64 `json:"window"`      // in the unit of Rate
+	Probability float64 `json:"probability"` // of at least one event
+	Expected    float64 `json:"expected"`    // number of events
 }
 
 // Scores are answers, and the sequence of the last event that they take into account.
@@ -121,10 +135,18 @@ func (c *Client) Score(ctx context.Context, queries ...Query) (s Scores, err err
 
 // ScoreAfter scores queries once the server knows a sequence, such as that of a receipt of another server of the log.
 func (c *Client) ScoreAfter(ctx context.Context, sequence uint64, queries ...Query) (s Scores, err error) {
+	return c.ScoreWithin(ctx, "", sequence, queries...)
+}
+
+// ScoreWithin is ScoreAfter for a model of the task next: it also asks what to expect within a length of time, such as
+// 15m, 7d, or a number in the unit of the data.
+func (c *Client) ScoreWithin(ctx context.Context, within string, sequence uint64, queries ...Query) (s Scores,
+	err error) {
 	body := struct {
 		Queries []Query `json:"queries"`
 		MinAsOf uint64  `json:"min_as_of,omitempty"`
-	}{queries, sequence}
+		Within  string  `json:"within,omitempty"`
+	}{queries, sequence, within}
 	if err := c.do(ctx, http.MethodPost, "/v1/score", "", body, &s); err != nil {
 		return s, err
 	}
@@ -142,6 +164,7 @@ type Ranking struct {
 	Candidates []string `json:"candidates,omitempty"` // nil: all nodes that were a destination
 	Exact      bool     `json:"exact,omitempty"`      // score all of them, not only those likely to be among the best
 	Kind       string   `json:"kind,omitempty"`       // of event, for a model of the task kind
+	Within     string   `json:"within,omitempty"`     // length of time, for a model of the task next: see ScoreWithin
 }
 
 // Node is the name of a node, or its number if the data set has no names.
@@ -171,6 +194,8 @@ type Ranked struct {
 	Items      []Partner `json:"items"`
 	Candidates int       `json:"candidates"` // that there were
 	Scored     int       `json:"scored"`     // of them by the model
+	Others     float64   `json:"others"`     // share of all other destinations, of a model of the task next
+	New        float64   `json:"new"`        // and of someone who has never been one
 	AsOf       uint64    `json:"as_of"`
 }
 

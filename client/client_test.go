@@ -128,7 +128,10 @@ func TestAnswers(t *testing.T) {
 		says(200, `{"events": 3, "last_time": null, "last": 2, "model": "m",
 			"checkpoint": "c", "generation": {"number": 4}}`),
 		says(200, `{"last": 1, "came": 1, "sha256": "ab"}`), says(200, `{}`), says(200, `{}`), says(200,
-			`{"items": [{"dst": 1.5}]}`))
+			`{"items": [{"dst": 1.5}]}`),
+		says(200, `{"scores": [{"share": 0.25, "rate": 2, "within": {"window": 60, "probability": 0.5, "expected": 0.75},
+			"warning": "far"}], "as_of": 5}`),
+		says(200, `{"items": [{"dst": 7, "share": 0.25, "meetings": 2}], "others": 0.5, "new": 0.25, "as_of": 5}`))
 	if s, err := c.Score(t.Context(), client.Query{Src: "a", Dst: "b"}); err != nil || s.Scores[0].Logit != 0.1 ||
 		s.AsOf != 3 {
 		t.Error(s, err)
@@ -159,6 +162,20 @@ func TestAnswers(t *testing.T) {
 	}
 	if _, err := c.Rank(t.Context(), client.Ranking{Src: "a", K: 2}); err == nil {
 		t.Error("took 1.5 for a node")
+	}
+	s, err := c.ScoreWithin(t.Context(), "1m", 5, client.Query{Src: "a", Dst: "b"})
+	if err != nil || *s.Scores[0].Share != 0.25 || *s.Scores[0].Rate != 2 || s.Scores[0].Warning != "far" ||
+		*s.Scores[0].Within != (client.Window{Length: 60, Probability: 0.5, Expected: 0.75}) {
+		t.Error(s, err)
+	}
+	r, err := c.Rank(t.Context(), client.Ranking{Src: "a", K: 1, Within: "1m"})
+	if err != nil || *r.Items[0].Share != 0.25 || r.Others != 0.5 || r.New != 0.25 {
+		t.Error(r, err)
+	}
+	for _, asked := range f.asked[len(f.asked)-2:] {
+		if !strings.Contains(asked, `"within":"1m"`) {
+			t.Errorf("asked %q, want a window", asked)
+		}
 	}
 	if want := "GET /v1/nodes/a%20b%2Fc/history?limit=5"; !strings.HasPrefix(f.asked[4], want) {
 		t.Errorf("asked %q, want %q", f.asked[4], want)

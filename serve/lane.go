@@ -225,6 +225,7 @@ func (l *lane) one(j *job) (err error) {
 	switch err := j.ctx.Err(); {
 	case err != nil:
 		return err
+	case j.own: // is about what the model keeps, whatever its task
 	case (j.choose != nil) != (l.chooser != nil): // the model was replaced
 		if l.chooser != nil {
 			return errNext

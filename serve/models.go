@@ -303,10 +303,9 @@ func (m *modelSlots) derived(g *generation) (*modelMemory, error) {
 	var d predict.Derived
 	found := false
 	job := &job{ctx: context.Background(), own: true}
-	if note := func(p *predict.Predictor) { d, found = p.SaveDerived() }; g.quick.chooser != nil {
-		job.choose = func(c *predict.Chooser, _ *resolver) error { note(c.Base()); return nil }
-	} else {
-		job.do = func(p *predict.Predictor, _ *resolver) error { note(p); return nil }
+	job.do = func(p *predict.Predictor, _ *resolver) error {
+		d, found = p.SaveDerived()
+		return nil
 	}
 	if err := g.quick.ask(job); err != nil || !found {
 		return nil, err

@@ -15,7 +15,6 @@ import (
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eventlog"
-	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/modeltest"
 	"github.com/dygmamba/dygmamba/models"
 	"github.com/dygmamba/dygmamba/predict"
@@ -57,15 +56,13 @@ func newWorld(t testing.TB, name string, change ...string) *world {
 		return w
 	}
 	spec, set := modeltest.Small(t, name, models.Get(name))
+	if len(change) > 1 && change[1] == string(protocol.Next) { // although the model was not made for it
+		spec, set = modeltest.SmallNext(t, name, models.Get(name))
+	}
 	if len(change) > 0 && change[0] != "" {
 		spec.Order = protocol.Order(change[0])
 	}
 	spec.Training.Epochs = 1
-	if len(change) > 1 && change[1] == string(protocol.Next) { // although the model was not made for it
-		pairing := model.DefaultPairing
-		pairing.Span, pairing.Shortlist, pairing.RateTrees = model.DataOf(set).Span, 4, 2
-		spec.Task, spec.Pairing, spec.Training.Calibrate = protocol.Next, &pairing, false
-	}
 	dir := keepDir(t)
 	if _, err := dygmamba.Train(context.Background(),
 		dygmamba.TrainOptions{Set: set, Model: name, Task: spec.Task, Spec: &spec, Dir: dir, Threads: 1}); err != nil {

@@ -119,7 +119,11 @@ func writeVerdict(w io.Writer, v servebench.Verdict) error {
 			d.Reloads, d.Cuts, term.Count(d.Dropped), term.Count(v.Queries), how, v.Seconds)
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s: %s events at the start, %s replayed; %s answers, %s; AP %.2f %%, %.1f s\n", v.Model,
-		term.Count(v.Events), term.Count(v.Replayed), term.Count(v.Queries), how, 100*v.AP, v.Seconds)
+	measure := fmt.Sprintf("AP %.2f %%", 100*v.AP)
+	if v.WhoBits > 0 {
+		measure = fmt.Sprintf("%.3f bits per event", v.WhoBits)
+	}
+	_, err := fmt.Fprintf(w, "%s: %s events at the start, %s replayed; %s answers, %s; %s, %.1f s\n", v.Model,
+		term.Count(v.Events), term.Count(v.Replayed), term.Count(v.Queries), how, measure, v.Seconds)
 	return err
 }

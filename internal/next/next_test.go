@@ -366,3 +366,36 @@ func TestWalkStops(t *testing.T) {
 		t.Errorf("%d events are counted, want 19000", w.done)
 	}
 }
+
+// TestGoOnStopsBeforeTheLastInstant: whoever warmed up may be asked about the last instant, and more of it may come,
+// without counting again from the first event.
+func TestGoOnStopsBeforeTheLastInstant(t *testing.T) {
+	log := event.NewLog(0)
+	add := func(u, v event.Node, at event.Time) {
+		if _, err := log.Append(event.Event{Src: u, Dst: v, Time: at}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 50 {
+		add(1, event.Node(2+i%5), float64(i/4))
+	}
+	w := NewWalk(log.All(), Setup{Span: 10})
+	if left := w.GoOn(10); left != 38 {
+		t.Errorf("%d events are left after 10, want the 38 before the last instant", left)
+	}
+	if left := w.GoOn(1000); left != 0 || w.counts.Len() != 48 {
+		t.Errorf("%d events are left, %d counted, want 48: two are of the last instant", left, w.counts.Len())
+	}
+	warm := w.counts
+	add(3, 4, 12)
+	w.Follow(log.All(), true)
+	if w.GoOn(1000); w.Before(12) != warm || w.Before(12).Len() != 48 {
+		t.Error("a question about the last instant began again")
+	}
+	if w.Before(13) != warm || w.Before(13).Len() != 51 {
+		t.Error("a question about a later time began again")
+	}
+	if w.GoOn(1000) != 0 {
+		t.Error("events are left where all are counted")
+	}
+}

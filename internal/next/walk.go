@@ -57,9 +57,13 @@ func (w *Walk) Reach(ctx context.Context, t event.Time) (*Counts, error) {
 	return w.counts, nil
 }
 
-// GoOn counts at most this many more events towards the end, and says how many are left.
+// GoOn counts at most this many more events towards the end, and says how many are left. Those of the last instant wait
+// for a question about a later time: others of that instant may come, and a question about it would begin again.
 func (w *Walk) GoOn(most int) (left int) {
 	end := w.events.Len()
+	if end > 0 {
+		end = max(w.done, w.before(w.events.Time[end-1]))
+	}
 	if from := w.setup.start(end); from != w.from {
 		w.begin(from)
 	}

@@ -3,6 +3,7 @@ package rate
 import (
 	"context"
 	"math"
+	"sort"
 
 	"github.com/dygmamba/dygmamba/event"
 )
@@ -64,14 +65,20 @@ func (w *Walk) Reach(ctx context.Context, t event.Time) (*State, error) {
 	return w.state, nil
 }
 
-// GoOn learns of at most this many more events towards the end, and says how many are left.
+// GoOn learns of at most this many more events towards the end, and says how many are left. Those of the last instant
+// wait for a question about a later time, as others of that instant may come.
 func (w *Walk) GoOn(most int) (left int) {
-	end := w.events.Len()
-	for i := w.state.Len(); i < end && most > 0; i++ {
+	n := w.events.Len()
+	if n == 0 {
+		return 0
+	}
+	last := w.events.Time[n-1]
+	for i := w.state.Len(); i < n && most > 0 && w.events.Time[i] < last; i++ {
 		w.add(w.events.Src[i], w.events.Dst[i], w.events.Time[i])
 		most--
 	}
-	return end - w.state.Len()
+	done := w.state.Len()
+	return sort.Search(n-done, func(i int) bool { return w.events.Time[done+i] >= last })
 }
 
 // add learns of an event: of the silence before it first.

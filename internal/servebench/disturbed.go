@@ -268,12 +268,12 @@ func (d *disturbed) compare(ctx context.Context, came, check int) error {
 		for _, q := range qs[lo : lo+size] {
 			asked = append(asked, client.At(d.Set.Names.Name(q.Src), d.Set.Names.Name(q.Dst), q.Time))
 		}
-		got, err := d.client.ScoreAfter(ctx, uint64(came), asked...)
+		got, err := d.client.ScoreWithin(ctx, d.verdict.within, uint64(came), asked...)
 		if err != nil {
 			return err
 		}
 		for k, score := range got.Scores {
-			d.verdict.note(qs[lo+k], score.Logit, want[lo+k])
+			d.verdict.note(qs[lo+k], served(score), want[lo+k])
 		}
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
@@ -31,36 +30,27 @@ func (d *disturbed) pairs(log *event.Log, latest float64, seed uint64) (qs []pre
 }
 
 // library is what the library answers from some events.
-func (d *disturbed) library(ctx context.Context, log *event.Log, qs []predict.Query) (logits []float32, err error) {
+func (d *disturbed) library(ctx context.Context, log *event.Log, qs []predict.Query) ([]answer, error) {
 	set := *d.Set
 	set.Log = log
 	o := d.Load
 	o.Set, o.Live = d.Set, predict.NewPastOf(&set, func(int) bool { return true })
-	p, err := predict.Load(d.Checkpoint, o)
+	l, err := d.open(o, &d.verdict)
 	if err != nil {
 		return nil, err
 	}
-	defer p.Close()
-	v := &d.verdict
-	v.Model, v.Order, v.Depends = p.Model(), p.Spec().Order, p.Spec().Conditions()
+	defer l.Close()
 	size := len(qs)
-	if len(v.Depends) > 0 {
+	if len(d.verdict.Depends) > 0 {
 		size = 2
 	}
-	ask := p.Score
-	if p.Remembers() && v.Order == protocol.Arrival {
-		if ask, err = d.arrived(ctx, p, log); err != nil {
+	ask := l.Score
+	if l.Remembers() && d.verdict.Order == protocol.Arrival {
+		if ask, err = d.arrived(ctx, l.Predictor, log); err != nil {
 			return nil, err
 		}
 	}
-	for some := range slices.Chunk(qs, size) {
-		scores, err := ask(ctx, some)
-		if err != nil {
-			return nil, err
-		}
-		logits = append(logits, scores...)
-	}
-	return logits, nil
+	return l.answers(ctx, qs, size, ask)
 }
 
 // arrived lets a memory take whole batches of events in the order in which they came, as the server does.

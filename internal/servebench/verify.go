@@ -40,12 +40,16 @@ type Verdict struct {
 	Replayed  int            `json:"replayed"`
 	Queries   int            `json:"queries"`
 	Different int            `json:"different"`          // answers that differ in any bit
-	Largest   float64        `json:"largest_difference"` // of two logits
+	Largest   float64        `json:"largest_difference"` // of two numbers
 	First     string         `json:"first_difference,omitempty"`
 	Seconds   float64        `json:"seconds"`
-	AP        float64        `json:"ap"` // of the server's answers, with one negative for each event
+	AP        float64        `json:"ap,omitzero"`       // of the server's answers, with one negative for each event
+	WhoBits   float64        `json:"who_bits,omitzero"` // instead, of a model of the task "next": bits per event
 	Depends   []string       `json:"conditions,omitempty"`
 	Disturbed *Disturbances  `json:"disturbed,omitempty"`
+
+	next   bool
+	within string // the window that is asked about
 }
 
 // Same says whether the answers differ by no more than within.
@@ -104,36 +108,27 @@ func questions(set *dataset.Set, from int) (qs []predict.Query) {
 
 // offline is what the library answers. A model whose memory takes events in the order of arrival is asked within a
 // replay of all events, as in an evaluation. All others are asked with all events known.
-func (v Verification) offline(ctx context.Context, from int, qs []predict.Query, verdict *Verdict) (logits []float32,
-	err error) {
+func (v Verification) offline(ctx context.Context, from int, qs []predict.Query, verdict *Verdict) ([]answer, error) {
 	o := v.Load
 	o.Set = v.Set
-	p, err := predict.Load(v.Checkpoint, o)
+	l, err := v.open(o, verdict)
 	if err != nil {
 		return nil, err
 	}
-	defer p.Close()
-	verdict.Model, verdict.Order, verdict.Depends = p.Model(), p.Spec().Order, p.Spec().Conditions()
+	defer l.Close()
 	size := len(qs) // of a pass
 	if len(verdict.Depends) > 0 {
 		size = 2 // scores depend on the other queries of a pass
 	}
-	if p.Remembers() && verdict.Order == protocol.Arrival {
-		return replayed(ctx, p, v.Set, from, qs, size)
+	if l.Remembers() && verdict.Order == protocol.Arrival {
+		return replayed(ctx, l.Predictor, v.Set, from, qs, size)
 	}
-	for some := range slices.Chunk(qs, size) {
-		scores, err := p.Score(ctx, some)
-		if err != nil {
-			return nil, err
-		}
-		logits = append(logits, scores...)
-	}
-	return logits, nil
+	return l.answers(ctx, qs, size, l.Score)
 }
 
 // replayed answers within a replay in the order of arrival, in passes of at most size queries.
 func replayed(ctx context.Context, p *predict.Predictor, set *dataset.Set, from int, qs []predict.Query, size int) (
-	[]float32, error) {
+	[]answer, error) {
 	scorer := p.Scorer()
 	memory, ok := scorer.(model.StatefulScorer)
 	if !ok {
@@ -145,7 +140,7 @@ func replayed(ctx context.Context, p *predict.Predictor, set *dataset.Set, from 
 	past := index.Freeze(set.Log)
 	pass := replay.Pass{Past: past, BatchSize: p.Spec().Training.BatchSize, Order: protocol.Arrival,
 		Sampling: set.Sampling, Seed: 1}
-	var logits []float32
+	var all []answer
 	var questions replay.Questions
 	plan := scorer.Plan()
 	for step, err := range pass.Batches(ctx, scorer, set.Log.All()) {
@@ -162,14 +157,16 @@ func replayed(ctx context.Context, p *predict.Predictor, set *dataset.Set, from 
 			if err := scorer.Score(questions.Gather(some), out); err != nil {
 				return nil, err
 			}
-			logits = append(logits, out...)
+			for _, x := range out {
+				all = append(all, logit(x))
+			}
 		}
 	}
-	return logits, nil
+	return all, nil
 }
 
 // online asks a server and compares its answers.
-func (v Verification) online(ctx context.Context, from int, qs []predict.Query, want []float32,
+func (v Verification) online(ctx context.Context, from int, qs []predict.Query, want []answer,
 	verdict *Verdict) error {
 	s, err := start(ctx, serve.Options{
 		Set: v.Set.First(from), Checkpoint: v.Checkpoint, Load: v.Load, Log: eventlog.NewMemory(),
@@ -182,12 +179,13 @@ func (v Verification) online(ctx context.Context, from int, qs []predict.Query, 
 	c.HTTP = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}
 	defer c.HTTP.CloseIdleConnections()
 	var pos, neg []float32
+	bits := 0.0
 	name := v.Set.Names.Name
 	for i := range len(qs) / 2 {
 		one := v.Set.Log.At(from + i)
 		e := client.Event{Src: name(one.Src), Dst: name(one.Dst), Time: one.Time, Label: float64(one.Label),
 			Features: v.Set.Edge.Row(int(one.Edge))}
-		asked, err := c.ScoreAfter(ctx, uint64(i), client.At(e.Src, e.Dst, e.Time),
+		asked, err := c.ScoreWithin(ctx, verdict.within, uint64(i), client.At(e.Src, e.Dst, e.Time),
 			client.At(e.Src, name(qs[2*i+1].Dst), e.Time))
 		if err != nil {
 			return fmt.Errorf("event %d: %w", from+i, err)
@@ -196,7 +194,10 @@ func (v Verification) online(ctx context.Context, from int, qs []predict.Query, 
 			return fmt.Errorf("event %d: the answer is as of %d, want %d", from+i, asked.AsOf, i)
 		}
 		for k, score := range asked.Scores {
-			verdict.note(qs[2*i+k], score.Logit, want[2*i+k])
+			verdict.note(qs[2*i+k], served(score), want[2*i+k])
+		}
+		if verdict.next {
+			bits -= math.Log2(max(want[2*i][0], math.SmallestNonzeroFloat64))
 		}
 		pos, neg = append(pos, asked.Scores[0].Logit), append(neg, asked.Scores[1].Logit)
 		if _, err := c.Ingest(ctx, []client.Event{e}); err != nil {
@@ -206,21 +207,35 @@ func (v Verification) online(ctx context.Context, from int, qs []predict.Query, 
 			v.OnEvent(i+1, len(qs)/2)
 		}
 	}
+	if verdict.next {
+		verdict.WhoBits = bits / float64(max(1, len(qs)/2))
+		return nil
+	}
 	var meter eval.Meter
 	verdict.AP, _ = meter.Score(pos, neg)
 	return nil
 }
 
 // note compares two answers.
-func (v *Verdict) note(q predict.Query, online, offline float32) {
+func (v *Verdict) note(q predict.Query, online, offline answer) {
 	v.Queries++
-	if math.Float32bits(online) == math.Float32bits(offline) {
+	same := true
+	for k := range online {
+		if math.Float64bits(online[k]) != math.Float64bits(offline[k]) {
+			same = false
+			v.Largest = max(v.Largest, math.Abs(online[k]-offline[k]))
+		}
+	}
+	if same {
 		return
 	}
 	v.Different++
 	if v.First == "" {
-		v.First = fmt.Sprintf("query %d of %d and %d at %v: online %v, offline %v",
-			v.Queries, q.Src, q.Dst, q.Time, online, offline)
+		what, width := "", 1
+		if v.next {
+			what, width = "share, rate, probability and number in a window ", len(online)
+		}
+		v.First = fmt.Sprintf("query %d of %d and %d at %v: %sonline %v, offline %v",
+			v.Queries, q.Src, q.Dst, q.Time, what, online[:width], offline[:width])
 	}
-	v.Largest = max(v.Largest, math.Abs(float64(online)-float64(offline)))
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eventlog"
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/modeltest"
 	"github.com/dygmamba/dygmamba/models"
 	"github.com/dygmamba/dygmamba/predict"
@@ -22,13 +23,18 @@ func trained(t *testing.T, name string, order protocol.Order) (set *dataset.Set,
 	if order != "" {
 		spec.Order = order
 	}
+	return set, trainedAs(t, name, spec, set)
+}
+
+func trainedAs(t *testing.T, name string, spec model.Spec, set *dataset.Set) (path string) {
+	t.Helper()
 	spec.Training.Epochs = 1
 	dir := t.TempDir()
-	if _, err := dygmamba.Train(t.Context(),
-		dygmamba.TrainOptions{Set: set, Model: name, Spec: &spec, Dir: dir, Threads: 1}); err != nil {
+	if _, err := dygmamba.Train(t.Context(), dygmamba.TrainOptions{Set: set, Model: name, Task: spec.Task, Spec: &spec,
+		Dir: dir, Threads: 1}); err != nil {
 		t.Fatal(err)
 	}
-	return set, run.SeedDir(dir, 0)
+	return run.SeedDir(dir, 0)
 }
 
 // Every model answers through a server, event by event, as it does offline: to the last bit. So it does through one
@@ -53,6 +59,40 @@ func TestVerify(t *testing.T) {
 				}
 				checkDisturbed(t, set, path, name, order)
 			})
+		}
+	}
+}
+
+// So does every kind of model of the task next, with shares, rates and windows.
+func TestVerifyNext(t *testing.T) {
+	for _, name := range append(model.MadeFor(protocol.Next), "dygmamba", "tgn", "walkmamba") {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			spec, set := modeltest.SmallNext(t, name, models.Get(name))
+			path := trainedAs(t, name, spec, set)
+			v, err := Verify(t.Context(), Verification{Set: set, Checkpoint: path,
+				Load: predict.Options{Threads: 1}, From: set.Log.Len() * 2 / 3})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !v.Same(0) || v.Queries != 2*v.Replayed || v.Replayed < 20 || v.Model != name || !(v.WhoBits > 0) ||
+				v.AP != 0 {
+				t.Errorf("%+v", v)
+			}
+			checkDisturbed(t, set, path, name, spec.Order)
+		})
+	}
+}
+
+// Each number of an answer is compared.
+func TestNote(t *testing.T) {
+	for k := range len(answer{}) {
+		var v Verdict
+		online, offline := answer{1, 2, 3, 4}, answer{1, 2, 3, 4}
+		v.note(predict.Query{}, online, offline)
+		online[k] += 0.5
+		if v.note(predict.Query{}, online, offline); v.Queries != 2 || v.Different != 1 || v.Largest != 0.5 {
+			t.Errorf("number %d differs: %+v", k, v)
 		}
 	}
 }

@@ -267,3 +267,19 @@ func Small(t testing.TB, name string, f model.Factory) (model.Spec, *dataset.Set
 	e := newEntry(t, name, f)
 	return e.specs[0], e.world.set
 }
+
+// SmallNext is Small for the task "next", which other models learn with few trees.
+func SmallNext(t testing.TB, name string, f model.Factory) (model.Spec, *dataset.Set) {
+	t.Helper()
+	s, set := Small(t, name, f)
+	if f.Task == protocol.Next {
+		return s, set
+	}
+	p := model.DefaultPairing
+	p.Span, p.Shortlist, p.RateTrees = model.DataOf(set).Span, 4, 2
+	s.Task, s.Pairing, s.Training.Calibrate = protocol.Next, &p, false
+	if f.Remembers {
+		s.Order = protocol.Strict
+	}
+	return s, set
+}
