@@ -98,6 +98,7 @@ func TestNext(t *testing.T) {
 				sameWeights(t, o.Dir, more.Dir)
 			})
 			t.Run("answers", func(t *testing.T) { answersNext(t, set, o.Dir, sum.Runs[0]) })
+			t.Run("embeds, or says that it does not", func(t *testing.T) { embedsNext(t, set, o.Dir, name) })
 			t.Run("sees nothing at or after t", func(t *testing.T) { blindNext(t, set, o.Dir) })
 			if !slices.Contains([]string{"countnet", "graphmixer", "tgn"}, name) {
 				return // these stand for all in what the loop does
@@ -230,6 +231,31 @@ func answersNext(t *testing.T, set *dataset.Set, dir string, r run.Result) {
 	}
 	if rules := proto.NextRules(50); len(rules) != 3 || !(rules[0].All < rules[2].All) {
 		t.Errorf("rules %+v", rules)
+	}
+}
+
+// embedsNext: a model of pairs gives embeddings, which differ between sources and do not depend on who else is asked
+// about. One of counts has none.
+func embedsNext(t *testing.T, set *dataset.Set, dir, name string) {
+	p, err := predict.LoadEmbedder(dir, predict.Options{Set: set})
+	if slices.Contains(model.MadeFor(protocol.Next), name) {
+		if !errors.Is(err, predict.ErrNoEmbeddings) {
+			t.Errorf("a model of counts: %v", err)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	qs := []predict.Query{{Src: 100, Dst: 5, Time: 490}, {Src: 104, Dst: 9, Time: 495}}
+	both, width, err := p.Embed(t.Context(), qs)
+	if err != nil || width == 0 || len(both) != 2*width || slices.Equal(both[:width], both[width:]) {
+		t.Fatalf("%v, width %d, %v", both, width, err)
+	}
+	one, _, err := p.Embed(t.Context(), qs[1:])
+	if err != nil || len(p.Spec().Conditions()) == 0 && !slices.Equal(one, both[width:]) {
+		t.Errorf("%v alone, %v among others, %v", one, both[width:], err)
 	}
 }
 

@@ -23,7 +23,7 @@ type Sided interface {
 
 // ScoreAlike is Score for queries that have much in common.
 func (s *DeviceScorer) ScoreAlike(b *sample.Batch, out []float32) error {
-	m, ok := unpaired(s.model).(Sharer)
+	m, ok := Unpaired(s.model).(Sharer)
 	if !ok || len(b.Calls) > 0 || len(b.Queries) == 0 {
 		return s.Score(b, out)
 	}
@@ -33,7 +33,7 @@ func (s *DeviceScorer) ScoreAlike(b *sample.Batch, out []float32) error {
 // SidedPlan is what a sided model wants gathered, false if the model is none or looks at queries in another way: what
 // is picked at random, and how long rows are, depends on who else is asked about.
 func (s *DeviceScorer) SidedPlan() (sample.Plan, bool) {
-	m := unpaired(s.model)
+	m := Unpaired(s.model)
 	return m.Plan(), isSided(m)
 }
 

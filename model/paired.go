@@ -126,8 +126,8 @@ func (p *paired) Plan() sample.Plan { return withFeed(p.Declared.Plan(), p.feed)
 // Shape is that of the model.
 func (p *paired) Shape(b *sample.Batch) uint64 { return shapeOf(p.Declared, b) }
 
-// unpaired is the model itself.
-func unpaired(m Model) Model {
+// Unpaired is the model itself, without the counts that help it to learn the task "next".
+func Unpaired(m Model) Model {
 	switch p := m.(type) {
 	case *paired:
 		return p.Declared

@@ -2,12 +2,27 @@ package predict
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/tensor"
 )
+
+// ErrNoEmbeddings is in the chain of the error about a model that embeds nothing.
+var ErrNoEmbeddings = errors.New("the model has no embeddings: it reads counts of events")
+
+// LoadEmbedder is Load for Embed: it also opens models of the task "next", where they have embeddings.
+func LoadEmbedder(path string, o Options) (*Predictor, error) {
+	p, err := load(path, o)
+	if err == nil && p.spec.Task == protocol.Next && p.spec.Pairing == nil {
+		p.Close()
+		return nil, fmt.Errorf("%s: %w", p.choice.File, ErrNoEmbeddings)
+	}
+	return p, err
+}
 
 // Embed gives what the model says of the source of every query at its time, before a head makes an answer of it: rows
 // of width numbers, one after another in the order of the queries. A query at t is described from the events strictly
@@ -39,12 +54,13 @@ func (p *Predictor) Embed(ctx context.Context, qs []Query) (rows []float32, widt
 func (p *Predictor) describeAll(ctx context.Context, qs []Query) ([]float32, error) {
 	var all []float32
 	done := 0
-	for b, err := range p.gather(ctx, qs, p.model.Plan()) {
+	m := model.Unpaired(p.model)
+	for b, err := range p.gather(ctx, qs, m.Plan()) {
 		if err != nil {
 			return nil, err
 		}
 		err := tensor.Guard(func() {
-			src := model.Embedded(p.freshTape(), p.model, b).Src // [n, width]
+			src := model.Embedded(p.freshTape(), m, b).Src // [n, width]
 			all = append(all, p.host(src)...)
 		})
 		if err != nil {

@@ -41,6 +41,10 @@ func Calibrate(ctx context.Context, dir string, o Options) (Calibrated, error) {
 	if err != nil {
 		return c, err
 	}
+	if record.Task() == protocol.Next {
+		return c, fmt.Errorf("%w: %s was trained on the task next, whose shares and windows are fitted to validation "+
+			"events in every training; 'eval --protocol next' measures them", ErrNoCalibration, dir)
+	}
 	if !record.Compare(o.Set).Same {
 		return c, fmt.Errorf("%w: the events or features of %s are not those that %s was trained on", ErrNoCalibration,
 			o.Set.Name, dir)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 func newEmbed(a *app) *cobra.Command {
@@ -116,9 +118,12 @@ func (e *embedding) run(ctx context.Context, a *app, o *openedRun) error {
 	defer progress.Done()
 	before, all := 0, 0
 	o.load.OnBatch = func(done, _ int) { progress.Set(int64(before+done), int64(all), "") }
-	p, err := o.predictor()
+	p, err := predict.LoadEmbedder(o.files[0], o.load)
+	if errors.Is(err, predict.ErrNoEmbeddings) {
+		err = fmt.Errorf("%w. Embed a run of another model: train --task link, or --task next --model graphmixer", err)
+	}
 	if err != nil {
-		return err
+		return loadError(err)
 	}
 	defer p.Close()
 	subjects, err := e.choose(ctx, a, o.set, p)

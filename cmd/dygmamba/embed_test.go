@@ -103,3 +103,12 @@ func TestEmbedRefuses(t *testing.T) {
 		t.Errorf("refused calls left %v, %v", left, err)
 	}
 }
+
+// TestNextHasNoEmbeddings: where a model reads counts alone, the command says what to use.
+func TestNextHasNoEmbeddings(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "nodes.parquet")
+	program(t, "embed", trainedNext(t), "--out", out, "--device", "cpu").want(t, exitBadInput, "has no embeddings",
+		"--model graphmixer")
+	program(t, "calibrate", trainedNext(t), "--device", "cpu").want(t, exitBadInput, "cannot calibrate",
+		"eval --protocol next")
+}
