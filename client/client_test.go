@@ -129,8 +129,8 @@ func TestAnswers(t *testing.T) {
 			"checkpoint": "c", "generation": {"number": 4}}`),
 		says(200, `{"last": 1, "came": 1, "sha256": "ab"}`), says(200, `{}`), says(200, `{}`), says(200,
 			`{"items": [{"dst": 1.5}]}`),
-		says(200, `{"scores": [{"share": 0.25, "rate": 2, "within": {"window": 60, "probability": 0.5, "expected": 0.75},
-			"warning": "far"}], "as_of": 5}`),
+		says(200, `{"scores": [{"share": 0.25, "rate": 2, "warning": "far",
+			"within": {"window": 60, "probability": 0.5, "expected": 0.75}}], "as_of": 5}`),
 		says(200, `{"items": [{"dst": 7, "share": 0.25, "meetings": 2}], "others": 0.5, "new": 0.25, "as_of": 5}`))
 	if s, err := c.Score(t.Context(), client.Query{Src: "a", Dst: "b"}); err != nil || s.Scores[0].Logit != 0.1 ||
 		s.AsOf != 3 {

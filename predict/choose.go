@@ -124,8 +124,8 @@ func (c *Chooser) at(src event.Node, at event.Time) (*next.View, error) {
 	return c.view, nil
 }
 
-// Reach goes through the past up to a time, which may take a while: it ends with an error when ctx does. Questions about
-// that time are then answered at once.
+// Reach goes through the past up to a time, which may take a while: it ends with an error when ctx does. Questions
+// about that time are then answered at once.
 func (c *Chooser) Reach(ctx context.Context, at event.Time) error {
 	_, err := c.walk.Reach(ctx, at)
 	if c.hours != nil && err == nil {

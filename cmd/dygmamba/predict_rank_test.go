@@ -139,8 +139,8 @@ func TestRankAllNext(t *testing.T) {
 	run, dir := trainedNext(t), t.TempDir()
 	out, other := filepath.Join(dir, "best.csv"), filepath.Join(dir, "best.parquet")
 	args := func(out string, more ...string) []string {
-		return append([]string{"predict", "--run", run, "--device", "cpu", "--best", "3", "--all", "--ts", "500", "--out",
-			out}, more...)
+		return append([]string{"predict", "--run", run, "--device", "cpu", "--best", "3", "--all", "--ts", "500",
+			"--out", out}, more...)
 	}
 	ctx := &shortLived{Context: t.Context()}
 	for steps := int64(8); ; steps++ {

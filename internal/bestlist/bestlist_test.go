@@ -12,7 +12,8 @@ import (
 )
 
 var some = []Record{
-	{Source: 3, Rate: 0.75, Items: []Item{{7, 1.5, 2}, {9, -0.25, 0}}}, {Source: 4}, {Source: 9, Items: []Item{{7, 3, 1}}},
+	{Source: 3, Rate: 0.75, Items: []Item{{7, 1.5, 2}, {9, -0.25, 0}}}, {Source: 4},
+	{Source: 9, Items: []Item{{7, 3, 1}}},
 }
 
 func list(t *testing.T, j *Journal) (all []Record) {
