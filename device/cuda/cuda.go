@@ -5,7 +5,6 @@ package cuda
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -33,15 +32,16 @@ type Device struct {
 	compute uintptr // stream of the kernels
 	copies  uintptr // stream of the inputs' copies, which run while a step computes
 
-	functions map[string]uintptr // by the name of the kernel
-	args      launchArgs
-	staging   staging
-	work      scratch // partial sums of reductions
-	asked     int     // the most floats of it that a kernel wanted
+	kernels    map[string]kernel // by name
+	args       launchArgs
+	workspaces [products]uintptr // of cuBLAS, for products that run at once
+	staging    staging
+	work       scratch // partial sums of reductions
 
 	mode     mode
 	graphs   map[int]*recording // by key
 	recorded []*recording       // those that have a graph
+	order    order              // of the step that is captured
 	steps    int                // that came so far
 	inboxes  [2]inbox
 	turn     int    // which of them was filled last
@@ -71,6 +71,10 @@ const (
 
 // bytes; the size cuBLAS recommends for Hopper, given up front so that steps can be captured
 const blasWorkspace = 32 << 20
+
+// products is how many products of a captured step may run at once. Each needs a workspace of the same size: cuBLAS
+// chooses its algorithms by it.
+const products = 4
 
 // Open opens a GPU. The error wraps device.ErrUnavailable when there is none, and says why.
 func Open(o Options) (device.Device, error) {
@@ -128,25 +132,21 @@ func (d *Device) loadKernels(arch string) error {
 	if r := call(d.drv.moduleLoad, ptr(&module), ptr(&code[0])); r != 0 {
 		return fmt.Errorf("cuda: %w: loading the kernels: %s", device.ErrUnavailable, d.drv.reason(r))
 	}
-	d.functions = map[string]uintptr{}
-	for _, m := range kernelName.FindAllStringSubmatch(source(), -1) {
+	d.kernels = declared(source())
+	for name, k := range d.kernels {
 		const maxDynamicShared = 8 // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-		var f uintptr
-		name := cstring(m[1])
-		r := call(d.drv.moduleFunction, ptr(&f), module, ptr(&name[0]))
-		if r == 0 && slices.Contains(scanGradForms, m[1]) {
-			r = call(d.drv.functionAttribute, f, maxDynamicShared, scanShared)
+		text := cstring(name)
+		r := call(d.drv.moduleFunction, ptr(&k.function), module, ptr(&text[0]))
+		if r == 0 && slices.Contains(scanGradForms, name) {
+			r = call(d.drv.functionAttribute, k.function, maxDynamicShared, scanShared)
 		}
 		if r != 0 {
-			return fmt.Errorf("cuda: kernel %s: %s", m[1], d.drv.reason(r))
+			return fmt.Errorf("cuda: kernel %s: %s", name, d.drv.reason(r))
 		}
-		d.functions[m[1]] = f
+		d.kernels[name] = k
 	}
 	return nil
 }
-
-// kernelName finds the kernels in their source.
-var kernelName = regexp.MustCompile(`(?m)^KERNEL (\w+)\(`)
 
 func (d *Device) openBlas() error {
 	var err error
@@ -156,9 +156,11 @@ func (d *Device) openBlas() error {
 	if r := call(d.blas.create, ptr(&d.handle)); r != 0 {
 		return fmt.Errorf("cuda: %w: cublasCreate: status %d", device.ErrUnavailable, r)
 	}
-	work := d.alloc(blasWorkspace)
 	call(d.blas.setStream, d.handle, d.compute)
-	call(d.blas.setWorkspace, d.handle, work, blasWorkspace)
+	for i := range d.workspaces {
+		d.workspaces[i] = d.alloc(blasWorkspace)
+	}
+	call(d.blas.setWorkspace, d.handle, d.workspaces[0], blasWorkspace)
 	if err := d.setMath(d.tf32); err != nil {
 		return fmt.Errorf("cuda: %w", err)
 	}

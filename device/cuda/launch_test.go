@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,10 +13,7 @@ import (
 
 // TestKernelNames: every kernel that is launched has a source, and every source is launched.
 func TestKernelNames(t *testing.T) {
-	var have []string
-	for _, m := range kernelName.FindAllStringSubmatch(source(), -1) {
-		have = append(have, m[1])
-	}
+	have := slices.Collect(maps.Keys(declared(source())))
 	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
@@ -35,5 +33,19 @@ func TestKernelNames(t *testing.T) {
 	slices.Sort(want)
 	if want = slices.Compact(want); !slices.Equal(have, want) {
 		t.Errorf("the sources have %v, launched are %v", have, want)
+	}
+}
+
+// TestDeclaredKernels: what a kernel writes is what its declaration does not call const.
+func TestDeclaredKernels(t *testing.T) {
+	k := declared(source())
+	for name, want := range map[string][]param{
+		"bias_act":   {value, writes, value, reads, writes, value, value, value},
+		"scan_euler": {value},
+		"bucket":     append([]param{writes, writes, reads}, make([]param, 9)...),
+	} {
+		if got := k[name].params; !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
 	}
 }

@@ -92,7 +92,7 @@ type driver struct {
 	streamCreate, streamSync, streamWait, eventCreate, eventRecord     uintptr
 	eventSync                                                          uintptr
 	captureBegin, captureEnd, graphInstantiate, graphLaunch            uintptr
-	graphDestroy, graphExecDestroy                                     uintptr
+	graphDestroy, graphExecDestroy, captureInfo, captureAwait          uintptr
 	errorString                                                        uintptr
 }
 
@@ -112,6 +112,7 @@ func openDriver() (*driver, error) {
 		"cuEventSynchronize": &d.eventSync, "cuStreamBeginCapture_v2": &d.captureBegin,
 		"cuStreamEndCapture": &d.captureEnd, "cuGraphInstantiateWithFlags": &d.graphInstantiate,
 		"cuGraphLaunch": &d.graphLaunch, "cuGraphDestroy": &d.graphDestroy, "cuGraphExecDestroy": &d.graphExecDestroy,
+		"cuStreamGetCaptureInfo_v2": &d.captureInfo, "cuStreamUpdateCaptureDependencies": &d.captureAwait,
 		"cuGetErrorString": &d.errorString,
 	}, "libcuda.so.1", "libcuda.so")
 }

@@ -41,7 +41,7 @@ func (f *fakeGPU) device() *Device {
 	drv := &driver{
 		contextSet: plain, contextRelease: plain, launch: plain, free: plain, hostFree: plain, copyIn: plain,
 		copyOut: plain, copyWithin: plain, fill: plain, streamWait: plain, eventRecord: plain, eventSync: plain,
-		captureBegin: plain, graphLaunch: plain, graphDestroy: plain,
+		captureBegin: plain, graphLaunch: plain, graphDestroy: plain, captureInfo: plain, captureAwait: plain,
 		errorString: purego.NewCallback(func() uintptr { return 1 }), alloc: handle, eventCreate: handle,
 		graphInstantiate: purego.NewCallback(func(p *uintptr) uintptr {
 			f.made++
@@ -57,7 +57,8 @@ func (f *fakeGPU) device() *Device {
 			return f.call()
 		}),
 	}
-	return &Device{drv: drv, blas: &blas{destroy: plain}, name: "fake", context: 1, graphs: map[int]*recording{}}
+	return &Device{drv: drv, blas: &blas{destroy: plain}, name: "fake", context: 1, graphs: map[int]*recording{},
+		kernels: declared(source())}
 }
 
 // use takes five steps on a device, results one step late.

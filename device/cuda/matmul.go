@@ -8,8 +8,8 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 )
 
-// MatMul computes C = A·B with cuBLAS, then bias and activation in one kernel. cuBLAS thinks in columns: a row-major C
-// = A·B is its Cᵀ = Bᵀ·Aᵀ, the same memory with the operands exchanged.
+// MatMul computes C = A·B with cuBLAS, then bias and activation in one kernel. cuBLAS thinks in columns: a
+// row-major C = A·B is its Cᵀ = Bᵀ·Aᵀ, the same memory with the operands exchanged.
 func (d *Device) MatMul(c, a, b device.Mat, g device.Gemm) {
 	if c.Rows == 0 || c.Cols == 0 {
 		return
@@ -41,6 +41,12 @@ func (d *Device) MatMul(c, a, b device.Mat, g device.Gemm) {
 func (d *Device) product(c, a, b device.Mat, g device.Gemm, k, batch int, alpha *float32) {
 	d.enter()
 	defer d.leave()
+	if d.mode == capturing {
+		waits, space := d.order.addProduct([]access{batched(a, batch, g.StepA, false),
+			batched(b, batch, g.StepB, false), batched(c, batch, g.StepC, true)})
+		d.await(waits)
+		d.check("cublasSetWorkspace", call(d.blas.setWorkspace, d.handle, d.workspaces[space], blasWorkspace))
+	}
 	beta := &d.zero
 	if g.Acc {
 		beta = &d.one
@@ -60,6 +66,21 @@ func (d *Device) product(c, a, b device.Mat, g device.Gemm, k, batch int, alpha 
 			Call: fmt.Sprintf("MatMul of %d×%d by %d×%d, %d times (transposed: %v, %v)",
 				c.Rows, k, k, c.Cols, batch, g.TransA, g.TransB)})
 	}
+	d.captured()
+}
+
+// batched is the memory of so many matrices, the next one step floats further on.
+func batched(m device.Mat, batch, step int, write bool) access {
+	a := accessOf(m, write)
+	switch {
+	case batch == 1 || a.empty():
+	case step == a.rows*a.stride: // they follow each other
+		a.rows *= batch
+	case step == 0: // always the same
+	default:
+		a.rows, a.cols, a.stride = batch, (a.rows-1)*a.stride+a.cols, step
+	}
+	return a
 }
 
 func trans(t bool) uintptr {

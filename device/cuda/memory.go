@@ -108,7 +108,11 @@ func (d *Device) Zero(b device.Buffer) {
 	}
 	d.enter()
 	defer d.leave()
+	if d.mode == capturing {
+		d.await(d.order.add([]access{accessOf(b.Mat(1, b.Len), true)}))
+	}
 	d.check("cuMemsetD32Async", call(d.drv.fill, b.Addr, 0, uintptr(b.Len), d.compute))
+	d.captured()
 }
 
 // Sync waits for everything enqueued.
@@ -176,21 +180,47 @@ func (s *staging) take(d *Device, n int) []byte {
 	return part
 }
 
-// scratch is memory for partial sums, shared by all kernels: they run one after the other.
-type scratch struct{ buf device.Buffer }
+// scratch is memory for partial sums. Small requests go round in a ring, so that kernels that run at once seldom have
+// to share memory; large ones share the rest.
+type scratch struct {
+	ring, rest device.Buffer
+	next       int // in the ring
+	most       int // floats of a large request, so far
+}
+
+const (
+	ringFloats  = 8 << 20
+	smallFloats = ringFloats / 4 // the most that goes to the ring
+)
 
 // take gives n floats, with undefined contents. It grows only outside of captured steps: a step's first run is never
 // captured. Recordings that refer to the old memory are dropped.
 func (s *scratch) take(d *Device, n int) device.Buffer {
-	if s.buf.Len < n {
-		if d.mode != eager {
-			panic(&device.Failure{Device: d.name, Call: "scratch",
-				Reason: "a captured step needs more scratch memory than its first run"})
-		}
-		d.Forget()
-		d.Free(s.buf)
-		s.buf = device.Buffer{}
-		s.buf = d.Alloc(n + n/4)
+	if n > smallFloats {
+		s.most = max(s.most, n)
+		s.grow(d, &s.rest, n, n+n/4)
+		return s.rest.Slice(0, n)
 	}
-	return s.buf.Slice(0, n)
+	s.grow(d, &s.ring, ringFloats, ringFloats)
+	if s.next+n > ringFloats {
+		s.next = 0
+	}
+	part := s.ring.Slice(s.next, s.next+n)
+	s.next += (n + 63) &^ 63 // where kernels like rows to begin
+	return part
+}
+
+// grow sees that b has least floats.
+func (s *scratch) grow(d *Device, b *device.Buffer, least, floats int) {
+	if b.Len >= least {
+		return
+	}
+	if d.mode != eager {
+		panic(&device.Failure{Device: d.name, Call: "scratch",
+			Reason: "a captured step needs more scratch memory than its first run"})
+	}
+	d.Forget()
+	d.Free(*b)
+	*b = device.Buffer{}
+	*b = d.Alloc(floats)
 }

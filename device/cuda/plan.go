@@ -33,15 +33,16 @@ type plan struct {
 // Plan is a device that runs nothing and takes its memory from m.
 func (d *Device) Plan(m device.Memory) (dev device.Device, own func() int64) {
 	s := &Device{name: d.name, mode: replaying}
-	s.work.buf = device.Buffer{Addr: 1, Len: math.MaxInt / 8} // enough for any kernel, so that it never grows
+	all := device.Buffer{Addr: 1, Len: math.MaxInt / 8} // enough for any kernel, so that it never grows
+	s.work.ring, s.work.rest = all, all
 	p := &plan{Memory: m, Matrices: s, Pointwise: s, Rows: s, Sequences: s, Tables: s, Learning: s, shadow: s}
 	return p, p.own
 }
 
 // own is the memory for partial sums, as much as it grows to, both inboxes, and the driver's part.
 func (p *plan) own() int64 {
-	floats := int64(p.shadow.asked)
-	return 4*(floats+floats/4) + int64(len(p.shadow.inboxes)*p.inputs) + driverBytes
+	floats := int64(p.shadow.work.most)
+	return 4*(ringFloats+floats+floats/4) + int64(len(p.shadow.inboxes)*p.inputs) + driverBytes
 }
 
 // Write counts: the writes of a replayed step pass through an inbox.
@@ -63,8 +64,7 @@ func (p *plan) Replay(_ int, step func()) {
 	p.inputs = max(p.inputs, p.written)
 }
 
-// partial is memory for n partial sums until the kernel that asks for it is done.
+// partial is memory for n partial sums of one operation.
 func (d *Device) partial(n int) device.Buffer {
-	d.asked = max(d.asked, n)
 	return d.work.take(d, n)
 }

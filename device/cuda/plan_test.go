@@ -32,13 +32,17 @@ func TestPlan(t *testing.T) {
 	d := &Device{name: "cuda (none)"}
 	on, memory, own := dry.Like(d)
 	hungry(on, 80, 33)
-	if memory.Bytes() == 0 || d.asked != 0 {
-		t.Errorf("%d bytes were allocated; the device itself was asked for %d floats", memory.Bytes(), d.asked)
+	if want := int64(4*ringFloats + driverBytes); own() != want {
+		t.Errorf("with small requests the device takes %d bytes for itself, want %d", own(), want)
+	}
+	hungry(on, 800, 33)
+	if memory.Bytes() == 0 || d.work.most != 0 {
+		t.Errorf("%d bytes were allocated; the device itself was asked for %d floats", memory.Bytes(), d.work.most)
 	}
 	// The backward scan asks for most: marks of 5 segments, shares of ALog and skip for every channel, and of B and C
 	// for 4 warps a step.
-	floats := int64(80*50*(5*16+16+1) + 80*33*4*32)
-	if want := 4*(floats+floats/4) + driverBytes; own() != want {
+	floats := int64(800*50*(5*16+16+1) + 800*33*4*32)
+	if want := 4*(ringFloats+floats+floats/4) + driverBytes; own() != want {
 		t.Errorf("the device takes %d bytes for itself, want %d", own(), want)
 	}
 
@@ -67,10 +71,10 @@ func TestPlanHolds(t *testing.T) {
 	d := open(t)
 	on, _, own := dry.Like(d)
 	hungry(on, 80, 33)
-	hungry(on, 7, 300)
+	hungry(on, 70, 300)
 	hungry(d, 80, 33)
-	hungry(d, 7, 300)
-	if took := 4 * int64(d.work.buf.Len); took+driverBytes > own() {
+	hungry(d, 70, 300)
+	if took := 4 * int64(d.work.ring.Len+d.work.rest.Len); took+driverBytes > own() {
 		t.Errorf("partial sums took %d bytes, planned were %d", took, own()-driverBytes)
 	}
 }

@@ -105,7 +105,8 @@ func (d *Device) age() {
 func (d *Device) record(g *recording, step func()) {
 	const relaxed = 2 // copies on the other stream go on meanwhile
 	d.check("cuStreamBeginCapture", call(d.drv.captureBegin, d.compute, relaxed))
-	d.mode = capturing
+	d.mode, d.order = capturing, newOrder()
+	defer func() { d.order = order{} }()
 	var graph uintptr
 	defer func() { call(d.drv.graphDestroy, graph) }()
 	ended := 0

@@ -2,7 +2,14 @@
 
 package cuda
 
-import "testing"
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/dygmamba/dygmamba/device"
+)
 
 // walk takes a step of each key and counts those that ran as they are.
 func walk(d *Device, keys int, first int) (plain int) {
@@ -88,5 +95,67 @@ func TestReplayForgets(t *testing.T) {
 	}
 	if len(d.graphs) > mostKnown+agingSteps || gpu.made != 0 {
 		t.Errorf("%d steps are remembered, %d recorded", len(d.graphs), gpu.made)
+	}
+}
+
+// TestReplayAtOnce takes random kernels between views of a few matrices. Those that may run at once in a replayed step
+// leave the bytes that they leave one after the other.
+func TestReplayAtOnce(t *testing.T) {
+	d := open(t)
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		const rows, cols, count = 2000, 60, 6
+		start := make([]float32, rows*cols*count)
+		for i := range start {
+			start[i] = rng.Float32() - 0.5
+		}
+		memory, sums := d.Alloc(len(start)), d.Alloc(cols)
+		view := func() device.Mat { // 20 columns of a matrix
+			m := memory.Slice(rng.IntN(count)*rows*cols, len(start)).Mat(rows, cols)
+			at := 20 * rng.IntN(3)
+			return m.Columns(at, at+20)
+		}
+		weights := func(m device.Mat) device.Mat { return m.Band(0, 20) }
+		step := func() {
+			rng = rand.New(rand.NewPCG(seed, 2))
+			d.Write(memory, start)
+			for range 60 {
+				x, y, z := view(), view(), view()
+				switch rng.IntN(5) {
+				case 0:
+					d.Zip(device.Sub, z, x, y)
+				case 1:
+					d.Scale(z, x, 0.5)
+				case 2:
+					d.ColSum(sums.Slice(0, 20), x, true)
+				case 3:
+					d.Map(device.Tanh, z, x)
+				case 4:
+					if z.Buf.Addr != x.Buf.Addr && z.Buf.Addr != y.Buf.Addr {
+						d.MatMul(z, x, weights(y), device.Gemm{})
+					}
+				}
+			}
+		}
+		result := func() []float32 {
+			got := make([]float32, len(start)+cols)
+			d.Read(got[:len(start)], memory)
+			d.Read(got[len(start):], sums)
+			return got
+		}
+		d.Zero(sums)
+		step()
+		want := result()
+		for replay := range 6 {
+			d.Zero(sums)
+			d.Replay(int(seed), step)
+			if got := result(); !slices.EqualFunc(got, want, func(a, b float32) bool {
+				return math.Float32bits(a) == math.Float32bits(b)
+			}) {
+				t.Fatalf("seed %d, replay %d: other numbers", seed, replay)
+			}
+		}
+		d.Free(memory)
+		d.Free(sums)
 	}
 }

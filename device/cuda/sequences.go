@@ -53,6 +53,16 @@ func scanWords(s device.Scan) []uint64 {
 	return append(w, uint64(s.Y.Buf.Addr), uint64(s.Y.Stride))
 }
 
+// scanReads is the memory that both directions read.
+func scanReads(s device.Scan) []access {
+	alog, skip := s.ALog.Mat(1, s.ALog.Len), s.Skip.Mat(1, s.Skip.Len)
+	var a []access
+	for _, m := range []device.Mat{s.U, s.Delta, alog, s.B, s.C, skip, s.Gate} {
+		a = append(a, accessOf(m, false))
+	}
+	return a
+}
+
 // The forms of the scan and of its gradient: Euler, exact, and both for many states.
 var (
 	scanForms     = []string{"scan_euler", "scan_exact", "scan_euler_wide", "scan_exact_wide"}
@@ -79,7 +89,7 @@ func (d *Device) Scan(s device.Scan) {
 		return
 	}
 	k, _ := scanForm(scanForms, s)
-	d.with().words(scanWords(s)...)
+	d.with().words(scanWords(s), append(scanReads(s), accessOf(s.Y, true))...)
 	d.grid(k, s.Batch, 1, 32*blocks(s.Width, 16), 1, 0, s.Batch, s.Len, s.Width, s.State)
 }
 
@@ -121,7 +131,14 @@ func (d *Device) ScanGrad(s device.ScanGrad) {
 	}
 	w = append(w, uint64(part[0].Addr), uint64(steps), uint64(part[1].Addr), uint64(part[2].Addr), uint64(part[3].Addr),
 		uint64(warps))
-	d.with().words(w...)
+	inside := append(scanReads(s.Scan), accessOf(s.DY, false))
+	for _, m := range []device.Mat{s.DU, s.DDelta, s.DGate} {
+		inside = append(inside, accessOf(m, true))
+	}
+	for _, p := range part {
+		inside = append(inside, accessOf(p.Mat(1, p.Len), true))
+	}
+	d.with().words(w, inside...)
 	if warps > 0 {
 		d.grid(k, s.Batch, 1, 32*warps, 1, steps*bytes, s.Batch, s.Len, s.Width, s.State)
 	}
