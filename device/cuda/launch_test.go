@@ -19,7 +19,7 @@ func TestKernelNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := append(slices.Clone(scanForms), scanGradForms...)
-	launched := regexp.MustCompile(`(?:d\.(?:over|warps|columns|grid)\(|form :?= )"(\w+)"`)
+	launched := regexp.MustCompile(`(?:d\.(?:over|pointwise|warps|columns|grid)\(|form :?= )"(\w+)"`)
 	for _, f := range files {
 		text, err := os.ReadFile(f)
 		if err != nil {
@@ -40,7 +40,7 @@ func TestKernelNames(t *testing.T) {
 func TestDeclaredKernels(t *testing.T) {
 	k := declared(source())
 	for name, want := range map[string][]param{
-		"bias_act":   {value, writes, value, reads, writes, value, value, value},
+		"bias_act":   {value, writes, value, reads, writes, value, value, value, value},
 		"scan_euler": {value},
 		"bucket":     append([]param{writes, writes, reads}, make([]param, 9)...),
 	} {

@@ -33,7 +33,7 @@ func (d *Device) MatMul(c, a, b device.Mat, g device.Gemm) {
 	for i := range batch {
 		cm := at(c, i*g.StepC)
 		d.with().num(int(g.Act)).mat(cm).buf(g.Bias).mat(g.Pre).size(c.Rows).size(c.Cols)
-		d.over("bias_act", c.Rows*c.Cols, c.Rows, c.Cols)
+		d.pointwise("bias_act", cm, g.Bias.Mat(1, g.Bias.Len), g.Pre)
 	}
 }
 

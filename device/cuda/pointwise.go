@@ -8,18 +8,38 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 )
 
+// pointwise launches a kernel whose last argument is how many numbers of a row a thread takes. The first matrix is the
+// result.
+func (d *Device) pointwise(k string, ms ...device.Mat) {
+	w := width(ms...)
+	d.args.num(w)
+	d.over(k, ms[0].Rows*ms[0].Cols/w, ms[0].Rows, ms[0].Cols)
+}
+
+// width is 4 or 2 where all rows of these matrices begin at a multiple of as many numbers and have a multiple of them,
+// otherwise 1.
+func width(ms ...device.Mat) int {
+	w := 4
+	for _, m := range ms {
+		for m.Given() && w > 1 && (m.Buf.Addr%uintptr(4*w) != 0 || m.Cols%w != 0 || m.Rows > 1 && m.Stride%w != 0) {
+			w /= 2
+		}
+	}
+	return w
+}
+
 // Map applies a function to each number.
 func (d *Device) Map(op device.Act, y, x device.Mat) {
 	flat(&y, &x)
 	d.with().num(int(op)).mat(y).mat(x).size(y.Rows).size(y.Cols)
-	d.over("map_act", y.Rows*y.Cols, y.Rows, y.Cols)
+	d.pointwise("map_act", y, x)
 }
 
 // MapGrad is its gradient.
 func (d *Device) MapGrad(op device.Act, dx, x, y, dy device.Mat) {
 	flat(&dx, &x, &y, &dy)
 	d.with().num(int(op)).mat(dx).mat(x).mat(y).mat(dy).size(dx.Rows).size(dx.Cols)
-	d.over("map_grad", dx.Rows*dx.Cols, dx.Rows, dx.Cols)
+	d.pointwise("map_grad", dx, x, y, dy)
 }
 
 // Zip combines two matrices.
@@ -40,14 +60,17 @@ func (d *Device) ZipCol(op device.Op, z, x device.Mat, v device.Buffer) {
 
 func (d *Device) zip(op device.Op, kind int, z, x, y device.Mat) {
 	d.with().num(int(op)).num(kind).mat(z).mat(x).mat(y).size(z.Rows).size(z.Cols)
-	d.over("zip", z.Rows*z.Cols, z.Rows, z.Cols)
+	if kind == 2 {
+		y = device.Mat{} // a number of it serves a row
+	}
+	d.pointwise("zip", z, x, y)
 }
 
 // Scale multiplies by a number.
 func (d *Device) Scale(y, x device.Mat, a float32) {
 	flat(&y, &x)
 	d.with().mat(y).mat(x).size(y.Rows).size(y.Cols).float(a)
-	d.over("scale", y.Rows*y.Cols, y.Rows, y.Cols)
+	d.pointwise("scale", y, x)
 }
 
 // Copy copies.
@@ -64,6 +87,11 @@ func (d *Device) Dropout(y, x device.Mat, p device.Drop) {
 	scale := float32(1 / (1 - float64(p.Rate)))
 	d.with().mat(y).mat(x).size(y.Rows).size(y.Cols).num(int(int32(least))).float(scale).ints(p.Key).
 		num(int(int32(p.Stream)))
+	if w := width(y, x); y.Rows == 1 && w == 4 {
+		d.args.num(w)
+	} else {
+		d.args.num(1)
+	}
 	d.over("dropout", 8*blocks(y.Rows*y.Cols, 32), y.Rows, y.Cols)
 }
 

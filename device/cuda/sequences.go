@@ -19,7 +19,8 @@ const (
 // Conv is the causal convolution with SiLU.
 func (d *Device) Conv(c device.Conv) {
 	d.with().mat(c.Y).mat(c.X).buf(c.W).buf(c.Bias).size(c.Batch).size(c.Len).size(c.Width).num(c.Kernel)
-	d.over("conv", c.Batch*c.Len*c.Width, c.Batch, c.Len, c.Width)
+	const steps = 4 // of a thread
+	d.over("conv", c.Batch*blocks(c.Len, steps)*c.Width, c.Batch, c.Len, c.Width)
 }
 
 // ConvGrad is its gradient.
@@ -187,7 +188,7 @@ func (d *Device) Dot(w, a, h device.Mat) {
 // Outer multiplies weights with vectors.
 func (d *Device) Outer(h, w, a device.Mat, acc bool) {
 	d.with().mat(h).mat(w).mat(a).size(w.Rows).size(w.Cols).size(h.Cols).flag(acc)
-	d.over("outer", w.Rows*w.Cols*h.Cols, w.Rows, w.Cols, h.Cols)
+	d.pointwise("outer", h, a)
 }
 
 // GRU is the pointwise part of a GRU cell.

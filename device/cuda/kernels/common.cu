@@ -22,6 +22,21 @@ __device__ inline void row_col(u64 i, u64 rows, u64 cols, u64& r, u64& c) {
   }
 }
 
+// A thread of a pointwise kernel takes W numbers of a row: 4 or 2 where all rows begin at a multiple of as many, otherwise 1.
+template <int W> struct alignas(4 * W) pack {
+  float v[W];
+};
+template <int W> __device__ inline pack<W> load(const float* p) { return *(const pack<W>*)p; }
+template <int W> __device__ inline void store(float* p, const pack<W>& x) { *(pack<W>*)p = x; }
+
+// BY_WIDTH calls the form of a kernel for the width that the host chose.
+#define BY_WIDTH(width, form, ...)                \
+  do {                                            \
+    if (width == 4) form<4>(__VA_ARGS__);         \
+    else if (width == 2) form<2>(__VA_ARGS__);    \
+    else form<1>(__VA_ARGS__);                    \
+  } while (0)
+
 __device__ inline float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 __device__ inline float silu(float x) { return x * sigmoid(x); }
 __device__ inline float silu_slope(float x) {

@@ -2,11 +2,9 @@
 // counter (n, n>>32, stream, 0) into four words; number i takes word (i>>3)&3 of counter n = (i>>5)<<3 | i&7 and is kept
 // where that word is at least rate·2^32.
 
-// A thread draws one counter and serves its four numbers, 8 apart.
-KERNEL dropout(float* y, u64 ldy, const float* x, u64 ldx, u64 rows, u64 cols, u32 least, float scale, const int* key, u32 stream) {
-  u64 n = thread_number(), first = (n >> 3) * 32 + (n & 7), total = rows * cols;
-  if (first >= total) return;
-  u32 c[4] = {(u32)n, (u32)(n >> 32), stream, 0}, k0 = key[0], k1 = key[1];
+__device__ inline void draw(u32 (&c)[4], u64 n, const int* key, u32 stream) {
+  u32 k0 = key[0], k1 = key[1];
+  c[0] = (u32)n, c[1] = (u32)(n >> 32), c[2] = stream, c[3] = 0;
 #pragma unroll
   for (int round = 0; round < 7; round++) {
     u64 p0 = (u64)c[0] * 0xD2511F53u, p1 = (u64)c[2] * 0xCD9E8D57u;
@@ -14,6 +12,33 @@ KERNEL dropout(float* y, u64 ldy, const float* x, u64 ldx, u64 rows, u64 cols, u
     c[0] = a, c[1] = (u32)p1, c[2] = b, c[3] = (u32)p0;
     k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
   }
+}
+
+// A thread draws one counter. Of a dense matrix (width 4) it serves four numbers side by side, with words from four threads of its
+// warp: numbers 4·l to 4·l+3 of the warp's 128 need word (l&7)>>1 of counters 4·(l&1) to 4·(l&1)+3 of its eight. Otherwise it serves
+// the four numbers of its own counter, which lie 8 apart.
+KERNEL dropout(float* y, u64 ldy, const float* x, u64 ldx, u64 rows, u64 cols, u32 least, float scale, const int* key, u32 stream, int width) {
+  u64 n = thread_number(), total = rows * cols;
+  u32 c[4];
+  draw(c, n, key, stream);
+  if (width == 4) {
+    int lane = threadIdx.x & 31, from = (lane & ~7) + 4 * (lane & 1), word = (lane & 7) >> 1;
+    u32 mine[4];
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+#pragma unroll
+      for (int w = 0; w < 4; w++) {
+        u32 got = __shfl_sync(WARP_ALL, c[w], from + k);
+        if (w == word) mine[k] = got;
+      }
+    if (4 * n >= total) return;
+    pack<4> v = load<4>(x + 4 * n);
+#pragma unroll
+    for (int k = 0; k < 4; k++) v.v[k] = mine[k] < least ? 0.0f : v.v[k] * scale;
+    store<4>(y + 4 * n, v);
+    return;
+  }
+  u64 first = (n >> 3) * 32 + (n & 7);
 #pragma unroll
   for (int j = 0; j < 4; j++) {
     u64 i = first + 8 * j;

@@ -1,22 +1,27 @@
 // Kernels over sequences: row b·L+t of a matrix is step t of sequence b.
 
-// conv: one thread a number. y[t,c] = silu(bias[c] + sum_j w[c,j]·x[t−(K−1)+j, c]).
-__device__ inline float conv_at(const float* x, u64 ldx, const float* w, float bias, long long t, int K) {
-  float s = bias;
-  for (int j = 0; j < K; j++) {
-    long long k = t - (K - 1) + j;
-    if (k >= 0) s += w[j] * x[k * ldx];
-  }
-  return s;
-}
+// conv: y[t,c] = silu(bias[c] + sum_j w[c,j]·x[t−(K−1)+j, c]). A thread takes a few steps of a channel.
+#define CONV_STEPS 4
 
 KERNEL conv(float* y, u64 ldy, const float* x, u64 ldx, const float* w, const float* bias, u64 B, u64 L, u64 D, int K) {
-  u64 i = thread_number();
-  if (i >= B * L * D) return;
-  u64 row, c, b, t;
-  row_col(i, B * L, D, row, c);
-  row_col(row, B, L, b, t);
-  y[row * ldy + c] = silu(conv_at(x + b * L * ldx + c, ldx, w + c * K, bias[c], t, K));
+  u64 i = thread_number(), runs = (L + CONV_STEPS - 1) / CONV_STEPS;
+  if (i >= B * runs * D) return;
+  u64 r, c, b, run;
+  row_col(i, B * runs, D, r, c);
+  row_col(r, B, runs, b, run);
+  int first = (int)run * CONV_STEPS, last = min(first + CONV_STEPS, (int)L);
+  x += b * L * ldx + c;
+  y += b * L * ldy + c;
+#pragma unroll
+  for (int t = first; t < first + CONV_STEPS; t++) {
+    if (t >= last) return;
+    float s = bias[c];
+    for (int j = 0; j < K; j++) {
+      int k = t - (K - 1) + j;
+      if (k >= 0) s += w[c * K + j] * x[k * ldx];
+    }
+    y[t * ldy] = silu(s);
+  }
 }
 
 // conv_grad: one thread a channel of a sequence, backwards in time, with a window of TAPS inputs and of the slopes after them in
@@ -125,26 +130,42 @@ KERNEL pool(float* y, u64 ldy, const float* w, u64 ldw, const float* h, u64 ldh,
   y[b * ldy + c] = s;
 }
 
-// dot: w[b,j] = sum_c a[b,c]·h[b,j,c]; one warp each.
+// dot: w[b,j] = sum_c a[b,c]·h[b,j,c]; one warp each, four numbers a lane under way at once.
+
 KERNEL dot(float* w, u64 ldw, const float* a, u64 lda, const float* h, u64 ldh, u64 B, u64 P, u64 D) {
-  u64 i = thread_number() / 32;
+  u64 i = thread_number() / 32, b, j;
   if (i >= B * P) return;
-  u64 b = i / P;
+  row_col(i, B, P, b, j);
+  a += b * lda;
+  h += i * ldh;
   float s = 0.0f;
-  for (u64 c = threadIdx.x & 31; c < D; c += 32) s += a[b * lda + c] * h[i * ldh + c];
+  for (u32 first = threadIdx.x & 31; first < (u32)D; first += 128)
+#pragma unroll
+    for (u32 k = 0; k < 128; k += 32)
+      if (first + k < (u32)D) s += a[first + k] * h[first + k];
   s = warp_sum(s);
-  if ((threadIdx.x & 31) == 0) w[b * ldw + i % P] = s;
+  if ((threadIdx.x & 31) == 0) w[b * ldw + j] = s;
 }
 
 // outer: h[b,j,c] (+)= w[b,j]·a[b,c].
-KERNEL outer(float* h, u64 ldh, const float* w, u64 ldw, const float* a, u64 lda, u64 B, u64 P, u64 D, int acc) {
-  u64 i = thread_number();
+template <int W> __device__ inline void outer_of(float* h, u64 ldh, const float* w, u64 ldw, const float* a, u64 lda, u64 B, u64 P, u64 D, int acc) {
+  u64 i = thread_number() * W;
   if (i >= B * P * D) return;
   u64 row, c, b, j;
   row_col(i, B * P, D, row, c);
   row_col(row, B, P, b, j);
-  float v = w[b * ldw + j] * a[b * lda + c];
-  h[row * ldh + c] = acc ? h[row * ldh + c] + v : v;
+  float f = w[b * ldw + j];
+  pack<W> v = load<W>(a + b * lda + c), before;
+  if (acc) before = load<W>(h + row * ldh + c);
+#pragma unroll
+  for (int k = 0; k < W; k++) {
+    v.v[k] = __fmul_rn(f, v.v[k]);
+    if (acc) v.v[k] = __fadd_rn(before.v[k], v.v[k]);  // rounded one after the other, as always: runs repeat to the byte
+  }
+  store<W>(h + row * ldh + c, v);
+}
+KERNEL outer(float* h, u64 ldh, const float* w, u64 ldw, const float* a, u64 lda, u64 B, u64 P, u64 D, int acc, int width) {
+  BY_WIDTH(width, outer_of, h, ldh, w, ldw, a, lda, B, P, D, acc);
 }
 
 // gru: gates r, z, n of H columns each.
