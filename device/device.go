@@ -137,8 +137,9 @@ type Gemm struct {
 	TransA, TransB bool   // A or B is stored transposed
 	Acc            bool   // C += A·B instead of C = A·B; then no bias and no activation
 	Bias           Buffer // [N], added to every row when given
-	Act            Act    // applied last
+	Act            Act    // applied to the sum
 	Pre            Mat    // when given, receives C before Act
+	Drop           Drop   // applied last, to a single matrix
 	// Batch > 1 multiplies that many matrices; the operands' Mats describe the first, Step* the distance to the next
 	// (0: the same).
 	Batch               int
@@ -174,8 +175,9 @@ const (
 // Pointwise kernels work on each number alone. Matrices of one call have the same rows and columns.
 type Pointwise interface {
 	Map(op Act, y, x Mat)
-	// y = Map(op, x); a kernel reads x or y, whichever it needs, the other may be absent only for Identity
-	MapGrad(op Act, dx, x, y, dy Mat)
+	// y = Map(op, x), and dy is dropped first; a kernel reads x or y, whichever it needs, the other may be absent only
+	// for Identity
+	MapGrad(op Act, dx, x, y, dy Mat, drop Drop)
 	Zip(op Op, z, x, y Mat)
 	ZipRow(op Op, z, x Mat, v Buffer) // v [Cols] against every row
 	ZipCol(op Op, z, x Mat, v Buffer) // v[r] against row r

@@ -46,15 +46,13 @@ type feedForward struct {
 func (o *feedForward) forward(tp *Tape) {
 	n, h := o.x.Rows(), o.w.A.Rows()
 	o.hidden = tp.floats.alloc(n*h).Mat(n, h)
-	g := device.Gemm{TransB: true, Bias: data(o.w.ABias), Act: o.act}
+	g := device.Gemm{TransB: true, Bias: data(o.w.ABias), Act: o.act, Drop: o.inner}
 	if o.y.Tracked && readsInput(o.act) {
 		o.pre = tp.floats.alloc(n*h).Mat(n, h)
 		g.Pre = o.pre
 	}
 	tp.dev.MatMul(o.hidden, o.x.Mat(), o.w.A.Mat(), g)
-	tp.drop(o.hidden, o.inner)
-	tp.dev.MatMul(o.y.Mat(), o.hidden, o.w.B.Mat(), device.Gemm{TransB: true, Bias: data(o.w.BBias)})
-	tp.drop(o.y.Mat(), o.outer)
+	tp.dev.MatMul(o.y.Mat(), o.hidden, o.w.B.Mat(), device.Gemm{TransB: true, Bias: data(o.w.BBias), Drop: o.outer})
 }
 
 func (o *feedForward) backward(tp *Tape, dy device.Mat) {
@@ -63,8 +61,7 @@ func (o *feedForward) backward(tp *Tape, dy device.Mat) {
 	tp.weightGrad(o.w.B, dy, o.hidden)
 	dh := tp.scratchLike(o.hidden)
 	tp.dev.MatMul(dh, dy, o.w.B.Mat(), device.Gemm{})
-	tp.drop(dh, o.inner)
-	tp.mapGrad(o.act, dh, o.pre, o.hidden)
+	tp.mapGrad(o.act, dh, o.pre, o.hidden, o.inner)
 	tp.biasGrad(o.w.ABias, dh)
 	tp.weightGrad(o.w.A, dh, o.x.Mat())
 	tp.product(o.x, dh, o.w.A.Mat(), device.Gemm{})

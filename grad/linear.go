@@ -31,7 +31,7 @@ type linear struct {
 }
 
 func (o *linear) backward(tp *Tape, dz device.Mat) {
-	tp.mapGrad(o.act, dz, o.pre, o.y.Mat())
+	tp.mapGrad(o.act, dz, o.pre, o.y.Mat(), device.Drop{})
 	tp.biasGrad(o.b, dz)
 	tp.weightGrad(o.w, dz, o.x.Mat())
 	tp.product(o.x, dz, o.w.Mat(), device.Gemm{})
@@ -123,7 +123,7 @@ func (o *linearSum) forward(tp *Tape) {
 }
 
 func (o *linearSum) backward(tp *Tape, dz device.Mat) {
-	tp.mapGrad(o.act, dz, o.pre, o.y.Mat())
+	tp.mapGrad(o.act, dz, o.pre, o.y.Mat(), device.Drop{})
 	var sum device.Buffer
 	if o.constants {
 		sum = tp.Scratch(dz.Cols)
@@ -202,14 +202,15 @@ func (tp *Tape) biasGrad(b *tensor.Tensor, dz device.Mat) {
 	}
 }
 
-// mapGrad turns the gradient after an activation into the one before it, in place.
-func (tp *Tape) mapGrad(act device.Act, dz, x, y device.Mat) {
+// mapGrad turns the gradient after an activation and a dropout into the one before them, in place.
+func (tp *Tape) mapGrad(act device.Act, dz, x, y device.Mat, drop device.Drop) {
 	switch {
 	case act == device.Identity:
+		tp.drop(dz, drop)
 	case readsInput(act):
-		tp.dev.MapGrad(act, dz, x, device.Mat{}, dz)
+		tp.dev.MapGrad(act, dz, x, device.Mat{}, dz, drop)
 	default:
-		tp.dev.MapGrad(act, dz, device.Mat{}, y, dz)
+		tp.dev.MapGrad(act, dz, device.Mat{}, y, dz, drop)
 	}
 }
 

@@ -97,7 +97,7 @@ func (o *mamba) backward(tp *Tape, dout device.Mat) {
 		DB: dproj.Columns(rank, rank+state), DC: dproj.Columns(rank+state, rank+2*state), DGate: dxz.Columns(m, 2*m),
 		DALog: tp.sink(w.ALog), DSkip: tp.sink(w.Skip),
 	})
-	tp.dev.MapGrad(device.Softplus, ddelta, o.pre, device.Mat{}, ddelta)
+	tp.dev.MapGrad(device.Softplus, ddelta, o.pre, device.Mat{}, ddelta, device.Drop{})
 	tp.biasGrad(w.DtB, ddelta)
 	tp.weightGrad(w.Dt, ddelta, o.proj.Columns(0, rank))
 	tp.dev.MatMul(dproj.Columns(0, rank), ddelta, w.Dt.Mat(), device.Gemm{})

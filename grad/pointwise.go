@@ -148,7 +148,7 @@ type apply struct {
 }
 
 func (o *apply) backward(tp *Tape, d device.Mat) {
-	tp.mapGrad(o.act, d, o.x.Mat(), o.y.Mat())
+	tp.mapGrad(o.act, d, o.x.Mat(), o.y.Mat(), device.Drop{})
 	tp.Give(o.x, d.Buf)
 }
 

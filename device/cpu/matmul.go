@@ -24,6 +24,9 @@ func (d *Device) MatMul(c, a, b device.Mat, g device.Gemm) {
 		d.kept.forget() // what was packed may not be whole
 		panic(&device.Stopped{Device: d.name})
 	}
+	if g.Drop.Rate > 0 {
+		d.Dropout(c, c, g.Drop)
+	}
 }
 
 // productTask is one call of MatMul: C [m,n], each number a sum of k products. It runs in steps that share their

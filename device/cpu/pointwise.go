@@ -36,8 +36,12 @@ func (d *Device) Map(op device.Act, y, x device.Mat) {
 	}})
 }
 
-// MapGrad writes dx = dy·op′(x). ReLU, Sigmoid, Tanh and Exp read y, the others x.
-func (d *Device) MapGrad(op device.Act, dx, x, y, dy device.Mat) {
+// MapGrad writes dx = drop(dy)·op′(x). ReLU, Sigmoid, Tanh and Exp read y, the others x.
+func (d *Device) MapGrad(op device.Act, dx, x, y, dy device.Mat, drop device.Drop) {
+	if drop.Rate > 0 {
+		d.Dropout(dx, dy, drop)
+		dy = dx
+	}
 	if !x.Given() {
 		x = dy
 	}

@@ -40,7 +40,7 @@ func TestKernelNames(t *testing.T) {
 func TestDeclaredKernels(t *testing.T) {
 	k := declared(source())
 	for name, want := range map[string][]param{
-		"bias_act":   {value, writes, value, reads, writes, value, value, value, value},
+		"bias_act":   {value, writes, value, reads, writes, value, value, value, reads, value, value, value, value},
 		"scan_euler": {value},
 		"bucket":     append([]param{writes, writes, reads}, make([]param, 9)...),
 	} {

@@ -8,7 +8,7 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 )
 
-// MatMul computes C = A·B with cuBLAS, then bias and activation in one kernel. cuBLAS thinks in columns: a
+// MatMul computes C = A·B with cuBLAS, then bias, activation and dropout in one kernel. cuBLAS thinks in columns: a
 // row-major C = A·B is its Cᵀ = Bᵀ·Aᵀ, the same memory with the operands exchanged.
 func (d *Device) MatMul(c, a, b device.Mat, g device.Gemm) {
 	if c.Rows == 0 || c.Cols == 0 {
@@ -27,13 +27,20 @@ func (d *Device) MatMul(c, a, b device.Mat, g device.Gemm) {
 	} else if d.mode != replaying {
 		d.product(c, a, b, g, k, batch, &d.one)
 	}
-	if g.Bias.Len == 0 && g.Act == device.Identity && !g.Pre.Given() {
+	if g.Bias.Len == 0 && g.Act == device.Identity && !g.Pre.Given() && g.Drop.Rate <= 0 {
 		return
+	}
+	bias, drop := g.Bias.Mat(1, g.Bias.Len), g.Drop
+	if !c.Dense() || width(c, bias, g.Pre) < 4 {
+		drop.Rate = 0 // not by this kernel
 	}
 	for i := range batch {
 		cm := at(c, i*g.StepC)
-		d.with().num(int(g.Act)).mat(cm).buf(g.Bias).mat(g.Pre).size(c.Rows).size(c.Cols)
-		d.pointwise("bias_act", cm, g.Bias.Mat(1, g.Bias.Len), g.Pre)
+		d.with().num(int(g.Act)).mat(cm).buf(g.Bias).mat(g.Pre).size(c.Rows).size(c.Cols).drop(drop)
+		d.pointwise("bias_act", cm, bias, g.Pre)
+	}
+	if drop.Rate != g.Drop.Rate {
+		d.Dropout(c, c, g.Drop)
 	}
 }
 

@@ -36,9 +36,13 @@ func (d *Device) Map(op device.Act, y, x device.Mat) {
 }
 
 // MapGrad is its gradient.
-func (d *Device) MapGrad(op device.Act, dx, x, y, dy device.Mat) {
+func (d *Device) MapGrad(op device.Act, dx, x, y, dy device.Mat, drop device.Drop) {
 	flat(&dx, &x, &y, &dy)
-	d.with().num(int(op)).mat(dx).mat(x).mat(y).mat(dy).size(dx.Rows).size(dx.Cols)
+	if drop.Rate > 0 && (dx.Rows > 1 || width(dx, x, y, dy) < 4) {
+		d.Dropout(dx, dy, drop)
+		dy, drop.Rate = dx, 0
+	}
+	d.with().num(int(op)).mat(dx).mat(x).mat(y).mat(dy).size(dx.Rows).size(dx.Cols).drop(drop)
 	d.pointwise("map_grad", dx, x, y, dy)
 }
 
@@ -83,16 +87,23 @@ func (d *Device) Dropout(y, x device.Mat, p device.Drop) {
 		return
 	}
 	flat(&y, &x)
-	least := uint32(min(float64(p.Rate)*(1<<32), math.MaxUint32))
-	scale := float32(1 / (1 - float64(p.Rate)))
-	d.with().mat(y).mat(x).size(y.Rows).size(y.Cols).num(int(int32(least))).float(scale).ints(p.Key).
-		num(int(int32(p.Stream)))
+	d.with().mat(y).mat(x).size(y.Rows).size(y.Cols).drop(p)
 	if w := width(y, x); y.Rows == 1 && w == 4 {
 		d.args.num(w)
 	} else {
 		d.args.num(1)
 	}
 	d.over("dropout", 8*blocks(y.Rows*y.Cols, 32), y.Rows, y.Cols)
+}
+
+// drop passes what a kernel that drops needs: nothing when nothing is dropped.
+func (a *launchArgs) drop(p device.Drop) *launchArgs {
+	if p.Rate <= 0 {
+		return a.ints(device.Ints{}).num(0).num(0).float(0)
+	}
+	least := uint32(min(float64(p.Rate)*(1<<32), math.MaxUint32))
+	scale := float32(1 / (1 - float64(p.Rate)))
+	return a.ints(p.Key).num(int(int32(p.Stream))).num(int(int32(least))).float(scale)
 }
 
 // Transpose transposes batch matrices.

@@ -94,8 +94,11 @@ func (d *Device) Scan(s device.Scan) {
 	d.grid(k, s.Batch, 1, 32*blocks(s.Width, 16), 1, 0, s.Batch, s.Len, s.Width, s.State)
 }
 
-// scanShared is the shared memory in bytes that the backward scan takes for the states of a few steps.
-const scanShared = 64 << 10
+// Shared memory in bytes that the backward scan takes for the states of a few steps.
+const (
+	scanShared = 64 << 10 // at most
+	scanWanted = 55 << 10 // for several steps: four blocks then fit on a multiprocessor of Hopper
+)
 
 // ScanGrad is its gradient.
 func (d *Device) ScanGrad(s device.ScanGrad) {
@@ -109,7 +112,7 @@ func (d *Device) ScanGrad(s device.ScanGrad) {
 	own := 8 * groups                         // states of a thread
 	bytes := 4 * own * (4 + 32*max(1, warps)) // of a step: B and C, and every thread's states
 	d.limit("ScanGrad", "the states of a step in bytes", bytes, scanShared)
-	steps := min(s.Len, 8, scanShared/bytes)
+	steps := min(s.Len, 8, max(1, scanWanted/bytes))
 	sizes := []int{blocks(s.Len, steps) * lanes * 2 * own, lanes * s.State, lanes, rows * warps * groups * 32}
 	total := 0
 	for _, n := range sizes {

@@ -29,6 +29,7 @@ var groups = []struct {
 	{"scale", testScale},
 	{"dropout", testDropout},
 	{"dropout keys", testDropoutKeys},
+	{"dropout inside", testDropsInside},
 	{"colsum", testColSum},
 	{"timecode", testTimeCode},
 	{"update", testUpdate},

@@ -85,3 +85,36 @@ func testDropoutKeys(g *rig) {
 		}
 	})
 }
+
+// testDropsInside: a product and a gradient of an activation drop what a dropout by itself drops.
+func testDropsInside(g *rig) {
+	g.sizes("%dx%d", [][]int{{64, 32}, {33, 20}, {17, 13}, {300, 100}, {1, 4}}, func(g *rig, n []int, gap int) {
+		rows, cols := n[0], n[1]
+		x, w, bias := g.in("X", rows, 8, gap), g.in("W", cols, 8, 0), g.vector("Bias", cols)
+		y, pre, dy := g.out("Y", rows, cols, gap), g.out("Pre", rows, cols, gap), g.in("DY", rows, cols, gap)
+		dx := g.out("DX", rows, cols, gap)
+		product, gradient := g.out("Product", rows, cols, gap), g.out("Gradient", rows, cols, gap)
+		d := device.Drop{Rate: 0.3, Key: g.indices([]int32{-5, 77}), Stream: 2}
+		g.do(func() {
+			m := device.Gemm{TransB: true, Bias: bias.buf(), Act: device.GELU, Pre: pre.mat()}
+			g.dev.MatMul(y.mat(), x.mat(), w.mat(), m)
+			g.dev.Dropout(y.mat(), y.mat(), d)
+			g.dev.Dropout(dx.mat(), dy.mat(), d)
+			g.dev.MapGrad(device.GELU, dx.mat(), pre.mat(), device.Mat{}, dx.mat(), device.Drop{})
+
+			m.Drop = d
+			g.dev.MatMul(product.mat(), x.mat(), w.mat(), m)
+			g.dev.MapGrad(device.GELU, gradient.mat(), pre.mat(), device.Mat{}, dy.mat(), d)
+		})
+		for r := range rows {
+			for c := range cols {
+				if p := product.now[product.place(r, c)]; p != y.now[y.place(r, c)] {
+					g.Fatalf("product %d, %d: %v, apart %v", r, c, p, y.now[y.place(r, c)])
+				}
+				if p := gradient.now[gradient.place(r, c)]; p != dx.now[dx.place(r, c)] {
+					g.Fatalf("gradient %d, %d: %v, apart %v", r, c, p, dx.now[dx.place(r, c)])
+				}
+			}
+		}
+	})
+}

@@ -39,10 +39,10 @@ func mapCase(g *rig, op device.Act, rows, cols, gap int) {
 	// The gradient, by the slope of the function; y holds what Map wrote.
 	y.keep()
 	dy, dx := g.in("DY", rows, cols, gap), g.out("DX", rows, cols, gap)
-	g.do(func() { g.dev.MapGrad(op, dx.mat(), x.mat(), y.mat(), dy.mat()) })
+	g.do(func() { g.dev.MapGrad(op, dx.mat(), x.mat(), y.mat(), dy.mat(), device.Drop{}) })
 	dx.want(g, 3e-6, func(r, c int) float64 { return dy.at(r, c) * slope(op, x.at(r, c)) })
 	if op == device.Identity {
-		g.do(func() { g.dev.MapGrad(op, dx.mat(), device.Mat{}, device.Mat{}, dy.mat()) })
+		g.do(func() { g.dev.MapGrad(op, dx.mat(), device.Mat{}, device.Mat{}, dy.mat(), device.Drop{}) })
 		dx.want(g, 0, dy.at)
 	}
 

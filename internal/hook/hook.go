@@ -39,8 +39,8 @@ func (h *Hook) Transpose(y, x device.Buffer, batch, rows, cols int) {
 func (h *Hook) Map(op device.Act, y, x device.Mat) {
 	h.Launch("Map", func() { h.Device.Map(op, y, x) })
 }
-func (h *Hook) MapGrad(op device.Act, dx, x, y, dy device.Mat) {
-	h.Launch("MapGrad", func() { h.Device.MapGrad(op, dx, x, y, dy) })
+func (h *Hook) MapGrad(op device.Act, dx, x, y, dy device.Mat, drop device.Drop) {
+	h.Launch("MapGrad", func() { h.Device.MapGrad(op, dx, x, y, dy, drop) })
 }
 func (h *Hook) Zip(op device.Op, z, x, y device.Mat) {
 	h.Launch("Zip", func() { h.Device.Zip(op, z, x, y) })

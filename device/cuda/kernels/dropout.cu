@@ -14,30 +14,37 @@ __device__ inline void draw(u32 (&c)[4], u64 n, const int* key, u32 stream) {
   }
 }
 
-// A thread draws one counter. Of a dense matrix (width 4) it serves four numbers side by side, with words from four threads of its
-// warp: numbers 4·l to 4·l+3 of the warp's 128 need word (l&7)>>1 of counters 4·(l&1) to 4·(l&1)+3 of its eight. Otherwise it serves
-// the four numbers of its own counter, which lie 8 apart.
-KERNEL dropout(float* y, u64 ldy, const float* x, u64 ldx, u64 rows, u64 cols, u32 least, float scale, const int* key, u32 stream, int width) {
-  u64 n = thread_number(), total = rows * cols;
+// drop_four drops of the four numbers of a dense matrix from 4·n on, where n is the thread's number; all threads of a warp take part.
+// Numbers 4·l to 4·l+3 of the warp's 128 need word (l&7)>>1 of counters 4·(l&1) to 4·(l&1)+3 of its eight.
+__device__ inline void drop_four(pack<4>& v, u64 n, const int* key, u32 stream, u32 least, float scale) {
   u32 c[4];
   draw(c, n, key, stream);
+  int lane = threadIdx.x & 31, from = (lane & ~7) + 4 * (lane & 1), word = (lane & 7) >> 1;
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    u32 mine = 0;
+#pragma unroll
+    for (int w = 0; w < 4; w++) {
+      u32 got = __shfl_sync(WARP_ALL, c[w], from + k);
+      if (w == word) mine = got;
+    }
+    v.v[k] = mine < least ? 0.0f : v.v[k] * scale;
+  }
+}
+
+// A thread draws one counter. Of a dense matrix (width 4) it serves four numbers side by side, otherwise the four of its counter, which
+// lie 8 apart.
+KERNEL dropout(float* y, u64 ldy, const float* x, u64 ldx, u64 rows, u64 cols, const int* key, u32 stream, u32 least, float scale, int width) {
+  u64 n = thread_number(), total = rows * cols;
   if (width == 4) {
-    int lane = threadIdx.x & 31, from = (lane & ~7) + 4 * (lane & 1), word = (lane & 7) >> 1;
-    u32 mine[4];
-#pragma unroll
-    for (int k = 0; k < 4; k++)
-#pragma unroll
-      for (int w = 0; w < 4; w++) {
-        u32 got = __shfl_sync(WARP_ALL, c[w], from + k);
-        if (w == word) mine[k] = got;
-      }
-    if (4 * n >= total) return;
-    pack<4> v = load<4>(x + 4 * n);
-#pragma unroll
-    for (int k = 0; k < 4; k++) v.v[k] = mine[k] < least ? 0.0f : v.v[k] * scale;
-    store<4>(y + 4 * n, v);
+    pack<4> v = {};
+    if (4 * n < total) v = load<4>(x + 4 * n);
+    drop_four(v, n, key, stream, least, scale);
+    if (4 * n < total) store<4>(y + 4 * n, v);
     return;
   }
+  u32 c[4];
+  draw(c, n, key, stream);
   u64 first = (n >> 3) * 32 + (n & 7);
 #pragma unroll
   for (int j = 0; j < 4; j++) {

@@ -13,20 +13,27 @@ KERNEL map_act(int op, float* y, u64 ldy, const float* x, u64 ldx, u64 rows, u64
   BY_WIDTH(width, map_act_of, op, y, ldy, x, ldx, rows, cols);
 }
 
-// x or y may be missing, whichever the slope does not need.
-template <int W> __device__ inline void map_grad_of(int op, float* dx, u64 lddx, const float* x, u64 ldx, const float* y, u64 ldy, const float* dy, u64 lddy, u64 rows, u64 cols) {
+// x or y may be missing, whichever the slope does not need. With a key, which needs width 4 and dense matrices, dy is dropped first.
+template <int W> __device__ inline void map_grad_of(int op, float* dx, u64 lddx, const float* x, u64 ldx, const float* y, u64 ldy, const float* dy, u64 lddy, u64 rows, u64 cols, const int* key, u32 stream, u32 least, float scale) {
   u64 i = thread_number() * W, r, c;
-  if (i >= rows * cols) return;
+  bool live = i < rows * cols;
+  if (!live && !key) return;
   row_col(i, rows, cols, r, c);
-  pack<W> xv = {}, yv = {}, g = load<W>(dy + r * lddy + c);
-  if (x) xv = load<W>(x + r * ldx + c);
-  if (y) yv = load<W>(y + r * ldy + c);
+  pack<W> xv = {}, yv = {}, g = {};
+  if (live) {
+    g = load<W>(dy + r * lddy + c);
+    if (x) xv = load<W>(x + r * ldx + c);
+    if (y) yv = load<W>(y + r * ldy + c);
+  }
+  if constexpr (W == 4)
+    if (key) drop_four(g, i / 4, key, stream, least, scale);
+  if (!live) return;
 #pragma unroll
   for (int k = 0; k < W; k++) g.v[k] *= slope(op, xv.v[k], yv.v[k]);
   store<W>(dx + r * lddx + c, g);
 }
-KERNEL map_grad(int op, float* dx, u64 lddx, const float* x, u64 ldx, const float* y, u64 ldy, const float* dy, u64 lddy, u64 rows, u64 cols, int width) {
-  BY_WIDTH(width, map_grad_of, op, dx, lddx, x, ldx, y, ldy, dy, lddy, rows, cols);
+KERNEL map_grad(int op, float* dx, u64 lddx, const float* x, u64 ldx, const float* y, u64 ldy, const float* dy, u64 lddy, u64 rows, u64 cols, const int* key, u32 stream, u32 least, float scale, int width) {
+  BY_WIDTH(width, map_grad_of, op, dx, lddx, x, ldx, y, ldy, dy, lddy, rows, cols, key, stream, least, scale);
 }
 
 __device__ inline float binary(int op, float a, float b) { return op == 0 ? a + b : op == 1 ? a - b : a * b; }
@@ -73,24 +80,31 @@ KERNEL fill(float* y, u64 ldy, u64 rows, u64 cols, float v) {
   y[r * ldy + c] = v;
 }
 
-// bias_act finishes a product: pre = c + bias, c = act(pre). bias and pre may be missing.
-template <int W> __device__ inline void bias_act_of(int op, float* c, u64 ldc, const float* bias, float* pre, u64 ldpre, u64 rows, u64 cols) {
+// bias_act finishes a product: pre = c + bias, c = act(pre). bias and pre may be missing. With a key, which needs width 4 and a dense c, c is
+// dropped last.
+template <int W> __device__ inline void bias_act_of(int op, float* c, u64 ldc, const float* bias, float* pre, u64 ldpre, u64 rows, u64 cols, const int* key, u32 stream, u32 least, float scale) {
   u64 i = thread_number() * W, r, k;
-  if (i >= rows * cols) return;
+  bool live = i < rows * cols;
+  if (!live && !key) return;
   row_col(i, rows, cols, r, k);
-  pack<W> v = load<W>(c + r * ldc + k);
-  if (bias) {
-    pack<W> b = load<W>(bias + k);
+  pack<W> v = {};
+  if (live) {
+    v = load<W>(c + r * ldc + k);
+    if (bias) {
+      pack<W> b = load<W>(bias + k);
 #pragma unroll
-    for (int j = 0; j < W; j++) v.v[j] += b.v[j];
+      for (int j = 0; j < W; j++) v.v[j] += b.v[j];
+    }
+    if (pre) store<W>(pre + r * ldpre + k, v);
+#pragma unroll
+    for (int j = 0; j < W; j++) v.v[j] = act(op, v.v[j]);
   }
-  if (pre) store<W>(pre + r * ldpre + k, v);
-#pragma unroll
-  for (int j = 0; j < W; j++) v.v[j] = act(op, v.v[j]);
-  store<W>(c + r * ldc + k, v);
+  if constexpr (W == 4)
+    if (key) drop_four(v, i / 4, key, stream, least, scale);
+  if (live) store<W>(c + r * ldc + k, v);
 }
-KERNEL bias_act(int op, float* c, u64 ldc, const float* bias, float* pre, u64 ldpre, u64 rows, u64 cols, int width) {
-  BY_WIDTH(width, bias_act_of, op, c, ldc, bias, pre, ldpre, rows, cols);
+KERNEL bias_act(int op, float* c, u64 ldc, const float* bias, float* pre, u64 ldpre, u64 rows, u64 cols, const int* key, u32 stream, u32 least, float scale, int width) {
+  BY_WIDTH(width, bias_act_of, op, c, ldc, bias, pre, ldpre, rows, cols, key, stream, least, scale);
 }
 
 KERNEL transpose(float* y, const float* x, u64 batch, u64 rows, u64 cols) {

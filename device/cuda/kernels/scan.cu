@@ -166,7 +166,13 @@ template <bool EXACT, int OWN> __device__ inline void scan_backward(const ScanGr
     if (live)
 #pragma unroll
       for (int k = 0; k < OWN; k++) marks[(u64)(seg * 2 * OWN + k) * D] = h[k];
-    for (int t = 0; t < S; t++, pu += s.ldu, pd += s.ldd) advance<EXACT, OWN>(h, A, staged + t * 4 * OWN + first, __ldg(pu), __ldg(pd));
+    float nu = __ldg(pu), nd = __ldg(pd);  // of the next step
+    for (int t = 0; t < S; t++) {
+      float u = nu, d = nd;
+      pu += s.ldu, pd += s.ldd;  // there is another segment
+      nu = __ldg(pu), nd = __ldg(pd);
+      advance<EXACT, OWN>(h, A, staged + t * 4 * OWN + first, u, d);
+    }
   }
   for (int seg = segments - 1; seg >= 0; seg--) {
     int lo = seg * S, steps = min(S, L - lo);
@@ -175,19 +181,27 @@ template <bool EXACT, int OWN> __device__ inline void scan_backward(const ScanGr
 #pragma unroll
       for (int k = 0; k < OWN; k++) h[k] = marks[(u64)(seg * 2 * OWN + k) * D];
     pu = s.u + (u64)(row + lo) * s.ldu + c, pd = s.delta + (u64)(row + lo) * s.ldd + c;
-    for (int t = 0; t < steps; t++, pu += s.ldu, pd += s.ldd) {
+    float nu = __ldg(pu), nd = __ldg(pd);
+    for (int t = 0; t < steps; t++) {
+      float u = nu, d = nd;
+      if (t + 1 < steps) pu += s.ldu, pd += s.ldd;
+      nu = __ldg(pu), nd = __ldg(pd);
 #pragma unroll
       for (int k = 0; k < OWN; k++) states[(t * OWN + k) * blockDim.x] = h[k];
-      advance<EXACT, OWN>(h, A, staged + t * 4 * OWN + first, __ldg(pu), __ldg(pd));
+      advance<EXACT, OWN>(h, A, staged + t * 4 * OWN + first, u, d);
     }
-    for (int t = steps - 1; t >= 0; t--) {  // h is the state after step t
+    const float *pg = g.dy + (u64)(row + lo + steps - 1) * g.lddy + c, *pz = s.gate + (u64)(row + lo + steps - 1) * s.ldg + c;
+    float ng = __ldg(pg), nz = s.gate ? __ldg(pz) : 0.0f;  // nu and nd are those of the last step
+    for (int t = steps - 1; t >= 0; t--) {                 // h is the state after step t
       u64 at = row + lo + t;
-      float u = __ldg(s.u + at * s.ldu + c), d = __ldg(s.delta + at * s.ldd + c), gy = live ? __ldg(g.dy + at * g.lddy + c) : 0.0f;
+      float u = nu, d = nd, gy = live ? ng : 0.0f, z = nz;
+      if (t) pu -= s.ldu, pd -= s.ldd, pg -= g.lddy, pz -= s.ldg;
+      nu = __ldg(pu), nd = __ldg(pd), ng = __ldg(pg), nz = s.gate ? __ldg(pz) : 0.0f;
       float Bt[OWN], Ct[OWN];
       mine<OWN>(Bt, staged + t * 4 * OWN + first);
       mine<OWN>(Ct, staged + t * 4 * OWN + 2 * OWN + first);
       if (s.gate) {
-        float z = __ldg(s.gate + at * s.ldg + c), y = 0.0f, sig = sigmoid(z);
+        float y = 0.0f, sig = sigmoid(z);
 #pragma unroll
         for (int k = 0; k < OWN; k++) y += Ct[k] * h[k];
         y = pair_sum(y) + skip * u;
