@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"runtime"
 	"slices"
 	"sort"
 	"strconv"
-	"sync"
 
 	"github.com/dygmamba/dygmamba/dataset/internal/data"
 	"github.com/dygmamba/dygmamba/event"
@@ -52,7 +52,12 @@ func NewSplit(l *event.Log, o SplitOptions) (*Split, error) {
 		return nil, err
 	}
 	all := l.All()
-	occurring := occurs(all, l.NumNodes())
+	occurring := newMarks(l.NumNodes())
+	for n, count := range index.Totals(l, l.Len()) {
+		if count > 0 {
+			occurring.add(event.Node(n))
+		}
+	}
 	hidden, err := s.hiddenNodes(occurring.count(), o)
 	if err != nil {
 		return nil, err
@@ -76,6 +81,7 @@ func NewLabelSplit(l *event.Log, o SplitOptions) (*Split, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.Train = until(l, math.Inf(-1), s.ValTime)
 	s.seal()
 	return s, nil
 }
@@ -180,7 +186,7 @@ func QuantileOf(n int, value func(i int) float64, q float64) float64 {
 	return data.QuantileOf(n, value, q)
 }
 
-// cut makes the sets that depend on time alone, with all of the first period in Train.
+// cut makes the sets that depend on time alone, all but Train.
 func cut(l *event.Log, o *SplitOptions) (*Split, error) {
 	if o.Val == 0 && o.Test == 0 {
 		o.Val, o.Test = data.ValShare, data.TestShare
@@ -201,7 +207,6 @@ func cut(l *event.Log, o *SplitOptions) (*Split, error) {
 		slices.Sort(times)
 	}
 	s := &Split{Full: l, ValTime: Quantile(times, 1-o.Val-o.Test), TestTime: Quantile(times, 1-o.Test)}
-	s.Train = until(l, math.Inf(-1), s.ValTime)
 	s.Val = until(l, s.ValTime, s.TestTime)
 	s.Test = until(l, s.TestTime, math.Inf(1))
 	s.NewVal, s.NewTest = event.NewLog(0), event.NewLog(0)
@@ -262,34 +267,55 @@ func candidateOrder(all event.Span, valTime event.Time) []event.Node {
 
 func (s *Split) seal() {
 	all := sha256.New()
-	var both sync.WaitGroup
-	both.Go(func() {
-		train := sha256.New()
-		writeEdges(train, s.Train)
-		s.TrainHash = hex.EncodeToString(train.Sum(nil))
-	})
-	for _, l := range []*event.Log{s.Train, s.Val, s.Test, s.NewVal, s.NewTest} {
-		writeEdges(all, l)
+	writeEdges(all, s.Train)
+	s.TrainHash = hex.EncodeToString(all.Sum(nil))
+	for _, l := range []*event.Log{s.Val, s.Test, s.NewVal, s.NewTest} {
 		io.WriteString(all, "\n")
+		writeEdges(all, l)
 	}
+	io.WriteString(all, "\n")
 	s.Hash = hex.EncodeToString(all.Sum(nil))
-	both.Wait()
 }
 
+// writeEdges writes the edge ids of a log. They are turned into text on all processors, ahead of what is written.
 func writeEdges(w io.Writer, l *event.Log) {
-	const enough = 32 << 10
-	line := make([]byte, 0, enough+16)
+	const some = 1 << 16
 	all := l.All()
-	for i := range all.Len() {
-		if i > 0 {
-			line = append(line, ',')
+	ahead := make(chan chan []byte, runtime.GOMAXPROCS(0))
+	spare := make(chan []byte, cap(ahead)+2)
+	go func() {
+		defer close(ahead)
+		for part := range all.Batches(some) {
+			text := make(chan []byte, 1)
+			ahead <- text
+			go func() {
+				var line []byte
+				select {
+				case line = <-spare:
+				default:
+				}
+				text <- appendEdges(line[:0], part, part.First() > all.First())
+			}()
 		}
-		if line = strconv.AppendInt(line, int64(all.Edge(i)), 10); len(line) >= enough {
-			w.Write(line)
-			line = line[:0]
+	}()
+	for text := range ahead {
+		line := <-text
+		w.Write(line)
+		select {
+		case spare <- line:
+		default:
 		}
 	}
-	w.Write(line)
+}
+
+func appendEdges(line []byte, s event.Span, comma bool) []byte {
+	for i := range s.Len() {
+		if comma || i > 0 {
+			line = append(line, ',')
+		}
+		line = strconv.AppendInt(line, int64(s.Edge(i)), 10)
+	}
+	return line
 }
 
 // Availability measures how much history there is to answer queries from: for both ends of each query, the number of

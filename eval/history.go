@@ -148,8 +148,7 @@ type counted struct {
 	touched uint32 // of no meaning: what ahead read
 }
 
-// countTrained counts the events before the test, which all rows have in common, on all processors; nil where events
-// are in no order.
+// countTrained counts the events before the test, which all rows have in common; nil where events are in no order.
 func (p *Protocol) countTrained() *counted {
 	full := p.split.Full
 	if !full.Sorted() {
@@ -159,7 +158,7 @@ func (p *Protocol) countTrained() *counted {
 	if test := p.split.Test.All(); test.Len() > 0 {
 		c.done = sort.SearchFloat64s(full.All().Time, test.Time[0])
 	}
-	c.counts = index.Counts(full.Span(0, c.done), full.NumNodes())
+	c.counts = index.Totals(full, c.done)
 	return c
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/dygmamba/dygmamba/internal/memory"
 	"github.com/dygmamba/dygmamba/internal/parallel"
 )
 
@@ -346,7 +347,7 @@ const selectChunk = 1 << 18
 
 // Part is events lo to hi−1 as a log, which shares the columns of this one but for edge ids.
 func (l *Log) Part(lo, hi int) *Log {
-	c := columns{Columns: Columns{Edge: make([]Edge, hi-lo)}}
+	c := columns{Columns: Columns{Edge: memory.Huge(make([]Edge, hi-lo))}}
 	s := l.Span(lo, hi)
 	c.Src, c.Dst, c.Time, c.Label, c.Kind = s.Src, s.Dst, s.Time, s.label, s.kind
 	parallel.Ranges(hi-lo, selectChunk, func(_, lo, hi int) {
@@ -362,7 +363,8 @@ type columns struct{ Columns }
 
 // newColumns makes room for n events of a log.
 func newColumns(of Span, n int) columns {
-	c := columns{Columns{Src: make([]Node, n), Dst: make([]Node, n), Time: make([]Time, n), Edge: make([]Edge, n)}}
+	c := columns{Columns{Src: memory.Huge(make([]Node, n)), Dst: memory.Huge(make([]Node, n)),
+		Time: memory.Huge(make([]Time, n)), Edge: memory.Huge(make([]Edge, n))}}
 	if of.label != nil {
 		c.Label = make([]float32, n)
 	}

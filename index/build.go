@@ -7,7 +7,6 @@ import (
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/memory"
-	"github.com/dygmamba/dygmamba/internal/parallel"
 )
 
 // Starts counts the entries of every node and says where those of each begin, in a log that holds them node by node:
@@ -39,6 +38,22 @@ func Counts(s event.Span, nodes int) []uint32 {
 		}
 	}
 	return all
+}
+
+// Totals is how many interactions the nodes have among the first n events of a log. Where the log lies in a file that
+// has its index, only events behind most of them are counted.
+func Totals(l *event.Log, n int) []uint32 {
+	f, ok := l.Index().(*File)
+	if !ok || n < l.Len()/2 {
+		return Counts(l.Span(0, n), l.NumNodes())
+	}
+	f.open()
+	counts := memory.Huge(make([]uint32, l.NumNodes()))
+	later := Counts(l.Span(n, l.Len()), l.NumNodes())
+	for i := range counts {
+		counts[i] = f.Start[i+1] - f.Start[i] - later[i]
+	}
+	return counts
 }
 
 // shardEntries are those of a shard in memory: 256 MiB.
@@ -90,39 +105,4 @@ func (f *File) read(n event.Node) {
 	if err := f.Check(n); err != nil {
 		panic(&event.DamageError{Err: err})
 	}
-}
-
-// partOf is the index of some of a log's events, by leaving out the others.
-func partOf(whole *Frozen, file *File, part *event.Log) *Frozen {
-	in := membersOf(part, &whole.log)
-	f := &Frozen{log: *part, start: make([]uint32, part.NumNodes()+1)}
-	shards := Shards(whole.start[:len(f.start)], shardEntries)
-	parallel.Each(len(shards), func(i int) {
-		for n := shards[i].Lo; n < shards[i].Hi; n++ {
-			if in.nodes.has(n) {
-				file.read(n)
-				f.start[n+1] = in.count(HistoryIn(whole.words, whole.start[n], whole.start[n+1]))
-			}
-		}
-	})
-	for n := range f.start[1:] {
-		f.start[n+1] += f.start[n]
-	}
-	f.words = memory.Huge(make([]event.Time, 2*int(f.start[len(f.start)-1])))
-	parallel.Each(len(shards), func(i int) {
-		for n := shards[i].Lo; n < shards[i].Hi; n++ {
-			if f.start[n] == f.start[n+1] {
-				continue
-			}
-			from := HistoryIn(whole.words, whole.start[n], whole.start[n+1])
-			to, at := HistoryIn(f.words, f.start[n], f.start[n+1]), 0
-			for k := 0; at < to.Len(); k++ {
-				if in.has(from.Node[k], from.Edge[k]) {
-					to.set(at, from.Node[k], from.Edge[k], from.Time[k])
-					at++
-				}
-			}
-		}
-	})
-	return f
 }

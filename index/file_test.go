@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/dygmamba/dygmamba/event"
@@ -27,13 +28,15 @@ func filed(log *event.Log, size int, check func(event.Node) error) *index.File {
 func sameHistories(t *testing.T, what string, got, want index.View) {
 	t.Helper()
 	if got.NumNodes() != want.NumNodes() {
-		t.Fatalf("%s: %d nodes, want %d", what, got.NumNodes(), want.NumNodes())
+		t.Errorf("%s: %d nodes, want %d", what, got.NumNodes(), want.NumNodes())
+		return
 	}
 	for n := event.Node(0); int(n) <= want.NumNodes(); n++ {
 		for _, at := range []event.Time{-1, 0, 10, 10.5, 33, math.Inf(1)} {
 			a, b := got.Before(n, at), want.Before(n, at)
 			if !slices.Equal(a.Edge, b.Edge) || !slices.Equal(a.Node, b.Node) || !slices.Equal(a.Time, b.Time) {
-				t.Fatalf("%s: node %d before %v: edges %v, want %v", what, n, at, a.Edge, b.Edge)
+				t.Errorf("%s: node %d before %v: edges %v, want %v", what, n, at, a.Edge, b.Edge)
+				return
 			}
 		}
 	}
@@ -59,6 +62,11 @@ func TestFile(t *testing.T) {
 			sameHistories(t, "part", index.Freeze(stored.Select(keep)), index.Freeze(plain.Select(keep)))
 			some := func(i int) bool { return i%3 == 0 } // no nodes are left out
 			sameHistories(t, "some", index.Freeze(stored.Select(some)), index.Freeze(plain.Select(some)))
+			for _, n := range []int{0, 150, 399, 400} {
+				if got, want := index.Totals(stored, n), index.Totals(plain, n); !slices.Equal(got, want) {
+					t.Errorf("totals of %d events are %v, want %v", n, got, want)
+				}
+			}
 			sameHistories(t, "none", index.Freeze(stored.Part(3, 3)), index.Freeze(event.NewLog(0)))
 		}
 		e := event.Event{Src: 5, Dst: 6, Time: 99, Edge: 5000}
@@ -66,6 +74,25 @@ func TestFile(t *testing.T) {
 		stored.Append(e)
 		sameHistories(t, "grown", index.Freeze(stored), index.Freeze(plain))
 	}
+}
+
+// Histories of a part are made while many ask for them.
+func TestPartOfFileAskedAtOnce(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 9))
+	log := event.NewLog(0)
+	for i := range 20_000 {
+		log.Append(event.Event{Src: event.Node(1 + rng.IntN(200)), Dst: event.Node(1 + rng.IntN(50)),
+			Time: float64(i / 3)})
+	}
+	keep := func(i int) bool { e := log.At(i); return e.Time < 5000 && e.Src%9 != 0 && e.Dst%9 != 0 }
+	want := index.Freeze(log.Select(keep))
+	filed(log, 5_000, func(event.Node) error { return nil })
+	got := index.Freeze(log.Select(keep))
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() { sameHistories(t, "part", got, want) })
+	}
+	readers.Wait()
 }
 
 // Histories are sorted in groups of nodes. Whatever the nodes of a group, they are those of an index that grew event by
@@ -104,7 +131,7 @@ func TestFileDamage(t *testing.T) {
 	f.Before(3, 99)
 	for name, read := range map[string]func(){"history": func() { f.Before(4, 99) },
 		"live": func() { index.Continue(f).Before(4, 99) },
-		"part": func() { index.Freeze(log.Part(2, 9)) }} {
+		"part": func() { index.Freeze(log.Part(2, 9)).Before(4, 99) }} {
 		func() {
 			defer func() {
 				if d, ok := recover().(*event.DamageError); !ok || !errors.Is(d, bad) {

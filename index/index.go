@@ -64,18 +64,20 @@ type Frozen struct {
 	words []event.Time // [2·entries], see HistoryIn
 	log   event.Log    // as it was
 	file  *File        // nil: the index is in memory of its own
+	part  *part        // makes histories when they are asked for; nil: all are there
 }
 
 // Freeze indexes the log as it is now, by time and, within one instant, by arrival. Later appends do not show. Where
-// the log lies in a file that has its index, that is used. The index of a part of such a log is made from it.
+// the log lies in a file that has its index, that is used. The index of a part of such a log is made from it, a history
+// when it is asked for.
 func Freeze(l *event.Log) *Frozen {
 	if f, ok := l.Index().(*File); ok {
 		f.open()
 		return &Frozen{start: f.Start, words: f.Words, log: *l, file: f}
 	}
 	if whole := l.Of(); whole != nil {
-		if f, ok := whole.Index().(*File); ok {
-			return partOf(Freeze(whole), f, l)
+		if _, ok := whole.Index().(*File); ok {
+			return partOf(Freeze(whole), l)
 		}
 	}
 	f := &Frozen{log: *l, start: Starts(l)}
@@ -105,11 +107,20 @@ func (f *Frozen) Before(n event.Node, t event.Time) History {
 	if n < 0 || int(n) >= len(f.start)-1 {
 		return History{}
 	}
-	if f.file != nil {
-		f.file.read(n)
-	}
-	h := HistoryIn(f.words, f.start[n], f.start[n+1])
+	h := f.history(n)
 	return h.slice(0, earlier(h.Time, t))
+}
+
+// history is all of a node's.
+func (f *Frozen) history(n event.Node) History {
+	h := HistoryIn(f.words, f.start[n], f.start[n+1])
+	switch {
+	case f.file != nil:
+		f.file.read(n)
+	case f.part != nil:
+		f.part.make(n, h)
+	}
+	return h
 }
 
 // Events are those of the log that was indexed, which share its memory.

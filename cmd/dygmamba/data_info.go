@@ -13,7 +13,6 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
-	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/await"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/protocol"
@@ -127,26 +126,9 @@ func inform(ctx context.Context, a *app, set *dataset.Set, history bool) (*infoD
 
 // busiest are the nodes that occur most often, by name.
 func busiest(set *dataset.Set, most int) []busyDoc {
-	counts := make([]uint32, set.NumNodes())
-	all := set.Log.All()
-	for k := range all.Len() {
-		counts[all.Src[k]]++
-		counts[all.Dst[k]]++
-	}
-	var top []event.Node // ties in the order of ids
-	for id, n := range counts {
-		at := len(top)
-		for at > 0 && counts[top[at-1]] < n {
-			at--
-		}
-		if n > 0 && at < most {
-			top = slices.Insert(top, at, event.Node(id))
-			top = top[:min(most, len(top))]
-		}
-	}
 	var docs []busyDoc
-	for _, id := range top {
-		docs = append(docs, busyDoc{set.Names.Name(id), int(counts[id])})
+	for _, busy := range dataset.Busiest(set, most) {
+		docs = append(docs, busyDoc{set.Names.Name(busy.Node), busy.Events})
 	}
 	return docs
 }

@@ -2,11 +2,13 @@ package data
 
 import (
 	"math"
+	"math/bits"
+	"runtime"
 	"sync"
 
 	"github.com/dygmamba/dygmamba/event"
-	"github.com/dygmamba/dygmamba/internal/idset"
 	"github.com/dygmamba/dygmamba/internal/pairs"
+	"github.com/dygmamba/dygmamba/internal/parallel"
 )
 
 // Info is the statistics of a data set.
@@ -53,24 +55,63 @@ func Stats(s *Set) Info {
 		i.Pairs = pairs.Distinct(all.Src, all.Dst)
 		i.Repeats = float64(n-i.Pairs) / float64(n)
 	})
-	var sources, targets idset.Set
-	for k := range n {
-		e := all.At(k)
-		if sources.Add(e.Src) {
-			i.Sources++
-			i.Nodes += count(!targets.Has(e.Src))
-		}
-		if targets.Add(e.Dst) {
-			i.Targets++
-			i.Nodes += count(!sources.Has(e.Dst))
-		}
-		i.Times += count(k == 0 || e.Time != all.Time[k-1])
-		i.SelfLoops += count(e.Src == e.Dst)
-		i.Labels += count(e.Label != 0)
-		i.Density[bin(e.Time, i.First, i.Last)]++
-	}
+	i.countNodes(all)
+	i.countTimes(all)
 	both.Wait()
 	return i
+}
+
+// countNodes counts the nodes that occur at either end of events, a bit for each.
+func (i *Info) countNodes(all event.Span) {
+	const most, many = 8, 1 << 18 // pairs of tables, and events that are worth one
+	workers := min(runtime.GOMAXPROCS(0), most, 1+all.Len()/many)
+	words := i.MaxNode/64 + 1
+	found := make([][2][]uint64, workers)
+	parallel.Each(workers, func(w int) {
+		sources, targets := make([]uint64, words), make([]uint64, words)
+		lo, hi := w*all.Len()/workers, (w+1)*all.Len()/workers
+		for k := lo; k < hi; k++ {
+			u, v := uint32(all.Src[k]), uint32(all.Dst[k])
+			sources[u/64] |= 1 << (u % 64)
+			targets[v/64] |= 1 << (v % 64)
+		}
+		found[w] = [2][]uint64{sources, targets}
+	})
+	for word := range words {
+		var sources, targets uint64
+		for _, own := range found {
+			sources |= own[0][word]
+			targets |= own[1][word]
+		}
+		i.Sources += bits.OnesCount64(sources)
+		i.Targets += bits.OnesCount64(targets)
+		i.Nodes += bits.OnesCount64(sources | targets)
+	}
+}
+
+// countTimes counts what can be told of each event by itself and the one before.
+func (i *Info) countTimes(all event.Span) {
+	const some = 1 << 18
+	var adding sync.Mutex // guards i
+	parallel.Ranges(all.Len(), some, func(_, lo, hi int) {
+		var own Info
+		density := make([]int, DensityBins)
+		for k := lo; k < hi; k++ {
+			at := all.Time[k]
+			own.Times += count(k == 0 || at != all.Time[k-1])
+			own.SelfLoops += count(all.Src[k] == all.Dst[k])
+			own.Labels += count(all.Label(k) != 0)
+			density[bin(at, i.First, i.Last)]++
+		}
+		adding.Lock()
+		defer adding.Unlock()
+		i.Times += own.Times
+		i.SelfLoops += own.SelfLoops
+		i.Labels += own.Labels
+		for b, n := range density {
+			i.Density[b] += n
+		}
+	})
 }
 
 func bin(t, first, last event.Time) int {

@@ -2,11 +2,53 @@ package index
 
 import (
 	"runtime"
+	"sync"
+	"sync/atomic"
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/memory"
 	"github.com/dygmamba/dygmamba/internal/parallel"
 )
+
+// part makes the histories of a part of a log from those of the log, by leaving out the others' events. Each is made
+// when it is first asked for: the first training steps do not wait for all of them.
+type part struct {
+	whole *Frozen
+	members
+	made   []atomic.Uint64 // a bit for each node
+	making [64]sync.Mutex  // by node
+}
+
+// partOf is the index of some of a log's events.
+func partOf(whole *Frozen, of *event.Log) *Frozen {
+	f := &Frozen{log: *of, start: Starts(of)}
+	f.words = make([]event.Time, 2*int(f.start[len(f.start)-1]))
+	f.part = &part{whole: whole, members: membersOf(of, f.start, &whole.log),
+		made: make([]atomic.Uint64, len(f.start)/64+1)}
+	return f
+}
+
+// make makes the history of a node, unless that was done.
+func (p *part) make(n event.Node, to History) {
+	made, bit := &p.made[n/64], uint64(1)<<(n%64)
+	if to.Len() == 0 || made.Load()&bit != 0 {
+		return
+	}
+	making := &p.making[n%64]
+	making.Lock()
+	defer making.Unlock()
+	if made.Load()&bit != 0 {
+		return
+	}
+	from := p.whole.history(n)
+	for k, at := 0, 0; at < to.Len(); k++ {
+		if p.has(from.Node[k], from.Edge[k]) {
+			to.set(at, from.Node[k], from.Edge[k], from.Time[k])
+			at++
+		}
+	}
+	made.Or(bit)
+}
 
 // members says which events of a log are in a part of it. Most parts are all events up to some time whose two ends are
 // not hidden. Then a bit for each node says it, which takes far less of the caches than one for each event.
@@ -16,25 +58,17 @@ type members struct {
 	edges bitSet     // edge ids of the part; nil: all up to last whose two ends are in nodes
 }
 
-// membersOf looks at all events of a part and of the log that it is of.
-func membersOf(part, whole *event.Log) *members {
-	m := &members{nodes: make(bitSet, part.NumNodes()/64+1)}
+// membersOf looks at all events of a part, whose histories begin at start, and of the log that it is of.
+func membersOf(part *event.Log, start []uint32, whole *event.Log) members {
+	m := members{nodes: make(bitSet, part.NumNodes()/64+1)}
+	for n, begin := range start[1:] {
+		if begin != start[n] {
+			m.nodes.add(event.Node(n))
+		}
+	}
 	s := part.All()
-	tables, lasts := make([]bitSet, workers(s)), make([]event.Edge, workers(s))
-	eachPart(s, len(tables), func(w int, s event.Span) {
-		own, last := make(bitSet, len(m.nodes)), event.Edge(0)
-		for i := range s.Len() {
-			own.add(s.Src[i])
-			own.add(s.Dst[i])
-			last = max(last, s.Edge(i))
-		}
-		tables[w], lasts[w] = own, last
-	})
-	for w, own := range tables {
-		m.last = max(m.last, lasts[w])
-		for i, word := range own {
-			m.nodes[i] |= word
-		}
+	for i := range s.Len() {
+		m.last = max(m.last, s.Edge(i))
 	}
 	if m.within(whole.All()) != s.Len() {
 		m.edges = memory.Huge(make(bitSet, int(m.last)/64+1))
@@ -69,16 +103,6 @@ func (m *members) has(other event.Node, e event.Edge) bool {
 		return e <= m.last && m.nodes.has(other)
 	}
 	return m.edges.has(e)
-}
-
-// count is how many events of a node in the part are members.
-func (m *members) count(h History) (n uint32) {
-	for i, e := range h.Edge {
-		if m.has(h.Node[i], e) {
-			n++
-		}
-	}
-	return n
 }
 
 // bitSet is a set of small numbers, none of them negative.
