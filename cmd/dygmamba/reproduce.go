@@ -56,6 +56,8 @@ func newReproduce(a *app) *cobra.Command {
 	flags.StringVar(&o.Out, "out", "reproduction", "directory of runs, measurements and the report")
 	flags.StringSliceVar(&o.Earlier, "runs", nil,
 		"`paths` of earlier runs that count as done: directories, or records as in results/")
+	flags.StringVar(&o.Into, "into", "",
+		"`directory` of records that every run is added to when it is done (default: none); see 'reproduce record'")
 	flags.IntVar(&o.Jobs, "jobs", 0, "trainings at once (default: 1 on a CPU, up to 6 on a GPU)")
 	flags.IntVar(&o.Epochs, "epochs", 0, "maximum number of epochs, for a first look (default: as published)")
 	flags.BoolVar(&o.Fetch, "fetch", true, "download data sets that are not there, where there is a network")

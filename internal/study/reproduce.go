@@ -33,6 +33,7 @@ type Options struct {
 	Budget   time.Duration // everything ends within it, the report included; 0: when all is done
 	Out      string        // directory of runs, measurements and the report
 	Earlier  []string      // runs that count as done: directories, or files with a run in each line
+	Into     string        // records that each run is added to when it is done; of this process alone; "" none
 	DataDir  string        // where data sets lie
 	Fetch    bool          // download those that are not there
 	Device   string        // auto, cpu or cuda

@@ -230,22 +230,27 @@ func complete(t *testing.T, o Options, report *Report) {
 // Runs that were made elsewhere count, if they are what is asked for.
 func TestEarlierRuns(t *testing.T) {
 	o := options(t, smallData(t, "uci", "enron"))
-	o.Names, o.Models, o.Seeds = []string{"transductive-ap"}, []string{"jodie"}, 1
+	o.Names, o.Models, o.Seeds, o.Into = []string{"transductive-ap"}, []string{"jodie"}, 1, t.TempDir()
 	if _, err := Run(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	again := o
-	again.Out, again.Earlier = t.TempDir(), []string{filepath.Join(o.Out, "runs")}
-	again.Launch = func(context.Context, Order, func(News)) error { t.Error("something was done again"); return nil }
-	report, err := Run(t.Context(), again)
-	if err != nil {
-		t.Fatal(err)
+	if records, err := ReadRecords(o.Into); len(records) != 2 || err != nil {
+		t.Errorf("%d runs were recorded, want 2; %v", len(records), err)
 	}
-	if report.Counted(Done) != 2 || run.Exists(filepath.Join(again.Out, "runs")) {
-		t.Errorf("%d done", report.Counted(Done))
+	again := o
+	for _, earlier := range []string{filepath.Join(o.Out, "runs"), o.Into} {
+		again.Out, again.Earlier = t.TempDir(), []string{earlier}
+		again.Launch = func(context.Context, Order, func(News)) error { t.Error("something was done again"); return nil }
+		report, err := Run(t.Context(), again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if report.Counted(Done) != 2 || run.Exists(filepath.Join(again.Out, "runs")) {
+			t.Errorf("%d done", report.Counted(Done))
+		}
 	}
 	again.Epochs, again.Launch = 2, nil // another schedule is another run
-	if report, err = Run(t.Context(), again); err != nil || !run.Exists(filepath.Join(again.Out, "runs",
+	if report, err := Run(t.Context(), again); err != nil || !run.Exists(filepath.Join(again.Out, "runs",
 		"uci-jodie-paper-num_epochs=2")) {
 		t.Errorf("%v, %+v", err, report)
 	}

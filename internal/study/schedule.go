@@ -192,6 +192,11 @@ func (r *runner) note(e ended) error {
 		r.Log.Info(fmt.Sprintf("%s has had its time: %s, %s", j.label(), outcome(found.Result), found.Result.Mark()))
 	case found.state == Done:
 		r.Log.Info(fmt.Sprintf("%s is done: %s", j.label(), outcome(found.Result)))
+		if r.Into != "" {
+			if _, err := AddRecords(r.Into, found.Path); err != nil {
+				r.Log.Warn(err.Error())
+			}
+		}
 	case e.why != "":
 		found.state, found.why = Failed, e.why
 		r.Log.Warn(fmt.Sprintf("%s failed: %s", j.label(), e.why))
