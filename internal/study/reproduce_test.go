@@ -240,7 +240,10 @@ func TestEarlierRuns(t *testing.T) {
 	again := o
 	for _, earlier := range []string{filepath.Join(o.Out, "runs"), o.Into} {
 		again.Out, again.Earlier = t.TempDir(), []string{earlier}
-		again.Launch = func(context.Context, Order, func(News)) error { t.Error("something was done again"); return nil }
+		again.Launch = func(context.Context, Order, func(News)) error {
+			t.Error("something was done again")
+			return nil
+		}
 		report, err := Run(t.Context(), again)
 		if err != nil {
 			t.Fatal(err)
