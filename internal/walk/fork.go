@@ -2,6 +2,7 @@ package walk
 
 import (
 	"math"
+	"runtime"
 	"slices"
 
 	"github.com/dygmamba/dygmamba/event"
@@ -11,16 +12,21 @@ import (
 // of them writes, so that one can tell what was, while the other goes back for late events.
 func (p *Past) Fork(log *event.Log) *Past {
 	p.Run()
-	f := *p
+	copied := *p
+	f := &copied
 	f.log = log
+	for _, s := range slices.Concat(p.kept, p.recent, []snapshot{p.near}) {
+		s.lend()
+	}
 	f.kept, f.recent = slices.Clone(p.kept), slices.Clone(p.recent)
-	f.order, f.out = p.order.fork(), p.out.fork()
+	f.places = &places{p.order.fork(), p.out.fork()}
+	runtime.AddCleanup(f, (*places).release, f.places)
 	f.work = [2][]event.Node{}
 	f.now.state = p.now.state.clone()
 	if p.soon.state != nil {
 		f.soon.state = p.soon.state.clone()
 	}
-	return &f
+	return f
 }
 
 // Behind is how many events At has to go through for the end of a log that continues the one so far. Late says that it

@@ -12,17 +12,15 @@ import (
 // order is the k-th of the log: only what stands between a late event and the place where it came is elsewhere.
 type order struct {
 	places paged[int32]
-	owner  uint64
 	n      int // events that are in order
 }
 
-func newOrder() order { return order{places: newPaged[int32](1, 4), owner: owners.Add(1)} }
+func newOrder() order { return order{places: newPaged[int32](1, 4)} }
 
 // fork is the same order for another goroutine.
 func (o *order) fork() order {
-	f := order{o.places.clone(), owners.Add(1), o.n}
-	o.owner = owners.Add(1)
-	return f
+	o.places.share()
+	return order{o.places.clone(), o.n}
 }
 
 // at is the position in the log of the k-th event in order.
@@ -65,7 +63,9 @@ func (o *order) note(k, place int) {
 // page is the page of the k-th event, to be written.
 func (o *order) page(k int) []int32 {
 	fresh := !o.places.has(int32(k))
-	page, _ := o.places.ownPage(int32(k), o.owner)
+	id, _ := o.places.ownPage(int32(k))
+	o.places.settle()
+	page := o.places.data(id)
 	if first := k &^ (len(page) - 1); fresh {
 		for i := range page {
 			page[i] = int32(first + i)

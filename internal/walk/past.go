@@ -2,6 +2,7 @@ package walk
 
 import (
 	"math"
+	"runtime"
 	"slices"
 	"sort"
 
@@ -20,8 +21,7 @@ type Past struct {
 	log     *event.Log
 	options Options
 	limits  limits
-	order   order // of the events of the log that were taken
-	out     sources
+	*places
 
 	now    segment
 	next   int     // the first event, in order, that now does not know
@@ -44,35 +44,30 @@ type Past struct {
 	steps   int        // events that were applied to states, all in all
 }
 
+// places are those of events. They go back to their pools when nobody can reach the past any more.
+type places struct {
+	order order // of the events of the log that were taken
+	out   sources
+}
+
+func (p *places) release() {
+	p.order.places.release()
+	p.out.table.release()
+}
+
 // segment is the state of consecutive events: see limits.
 type segment struct {
 	number int
 	state  *State
 }
 
-// snapshot is the states before an event, in order.
-type snapshot struct {
-	next      int // 0: there is none
-	now, soon segment
-	soonAt    int
-	copied    int // as it was: what was copied since is what the snapshot takes at most
-	bytes     int // of its states
+// release gives back what a state holds that is not needed any more. That takes some milliseconds, which nobody waits
+// for.
+func (s *segment) release() {
+	if s.state != nil && !s.state.lent {
+		go s.state.arrays.release()
+	}
 }
-
-// How much is kept for questions about the past: snapshots are this many at most, together about so large, and at first
-// this many events apart. Whenever there is one too many every second is forgotten. One more is taken where late events
-// would otherwise make it go through more than this many events again.
-const (
-	mostSnapshots = 16
-	mostBytes     = 256 << 20
-	firstEvery    = 1 << 12
-	firstClose    = 1 << 9
-	// Of a live past states are kept from so far before the end on, at least so far apart, and this many, each about
-	// four times as far away as the next.
-	farRecent   = 1 << 18
-	recentEvery = 1 << 11
-	mostRecent  = 6
-)
 
 // together is the number of events that are recorded before they are applied.
 const together = 1 << 11
@@ -83,7 +78,8 @@ func Over(log *event.Log, o Options) *Past {
 		o.Key = remembered(log.NumNodes(), o.Key)
 	}
 	p := &Past{log: log, options: o, limits: o.limits(), every: firstEvery, close: firstClose,
-		order: newOrder(), out: newSources(), asked: math.Inf(-1)}
+		places: &places{newOrder(), newSources()}, asked: math.Inf(-1)}
+	runtime.AddCleanup(p, (*places).release, p.places)
 	p.begin(0)
 	return p
 }
@@ -139,45 +135,14 @@ func (p *Past) Run() {
 	}
 	for p.late() > p.room() {
 		if len(p.recent) > 0 && (p.near.next == 0 || p.recent[0].next < p.near.next) {
+			p.recent[0].release()
 			p.recent = slices.Delete(p.recent, 0, 1)
 		} else {
+			p.near.release()
 			p.near = snapshot{}
 		}
 	}
 }
-
-// late is how many bytes the states for late events take at most. One of them alone has the pages that were copied
-// between it and the next, but never more than it has in all.
-func (p *Past) late() (bytes int) {
-	next, near := p.copied, p.near
-	for i := len(p.recent) - 1; i >= 0; i-- {
-		s := p.recent[i]
-		if near.next > s.next {
-			bytes += min(next-near.copied, near.bytes)
-			next, near = near.copied, snapshot{}
-		}
-		bytes += min(next-s.copied, s.bytes)
-		next = s.copied
-	}
-	if near.next > 0 {
-		bytes += min(next-near.copied, near.bytes)
-	}
-	return bytes
-}
-
-// room is how many bytes there are for states of late events.
-func (p *Past) room() int {
-	switch {
-	case p.options.Budget == 0:
-		return mostBytes
-	case p.Live: // a whole state, and what a few later ones have of their own: that is beside the budget
-		return int(1.25 * stateShare * float64(p.options.Budget))
-	}
-	return p.share()
-}
-
-// share is half of what the budget leaves for snapshots.
-func (p *Past) share() int { return min(mostBytes, int(snapshotShare*float64(p.options.Budget))/2) }
 
 // number is that of the segment that tells the state before an event, in order.
 func (p *Past) number(event int) int {
@@ -213,6 +178,8 @@ func (p *Past) first(event int) int {
 
 // begin makes now the state of a segment before its first event.
 func (p *Past) begin(number int) {
+	p.now.release()
+	p.soon.release()
 	p.now, p.soon = segment{number, NewState(p.options)}, segment{}
 	p.next, p.begins = p.base(number), -1
 }
@@ -325,6 +292,7 @@ func (p *Past) turn() {
 		p.begin(want)
 	} else {
 		p.Run()
+		p.now.release()
 		p.now, p.next, p.soon, p.begins = p.soon, p.soonAt, segment{}, -1
 	}
 	for p.next < at {
@@ -335,92 +303,6 @@ func (p *Past) turn() {
 	}
 }
 
-// snapshot is one of the states as they are.
-func (p *Past) snapshot() snapshot {
-	p.Run()
-	s := snapshot{p.next, p.now, p.soon, p.soonAt, p.copied, p.Bytes()}
-	s.now.state = p.now.state.clone()
-	if p.soon.state != nil {
-		s.soon.state = p.soon.state.clone()
-	}
-	return s
-}
-
-// keepNear takes the snapshot for the next late event.
-func (p *Past) keepNear() { p.near, p.mark = p.snapshot(), 0 }
-
-// keepRecent takes one more of the recent states of a live past: on the way to the last event at 256 Ki, 64 Ki, 16 Ki,
-// 4 Ki and 2 Ki events before it, and then after as many as are between the last two. It forgets one that is too near
-// to its neighbours.
-func (p *Past) keepRecent() {
-	since := p.next
-	if n := len(p.recent); n > 0 {
-		since -= p.recent[n-1].next
-	} else if p.order.n-p.next > farRecent {
-		return
-	}
-	if since < max(recentEvery, 3*(p.order.n-p.next)) {
-		return
-	}
-	p.recent = append(p.recent, p.snapshot())
-	if len(p.recent) <= mostRecent {
-		return
-	}
-	drop := 0 // the first goes, unless another is not four times as far away as the one after it
-	for i := len(p.recent) - 2; i > 0 && drop == 0; i-- {
-		if p.next-p.recent[i-1].next < 4*(p.next-p.recent[i].next) {
-			drop = i
-		}
-	}
-	p.recent = slices.Delete(p.recent, drop, drop+1)
-}
-
-// keep takes a snapshot.
-func (p *Past) keep() {
-	least, most := 2, mostBytes
-	if p.limits.warmUp > 0 {
-		least, most = 0, p.share()
-	}
-	size := p.now.state.bytes()
-	if p.soon.state != nil {
-		size += p.soon.state.bytes()
-	}
-	most = max(least, min(mostSnapshots, most/max(1, size)))
-	if most == 0 {
-		p.every, p.kept = p.every*2, nil
-		return
-	}
-	p.kept = append(p.kept, p.snapshot())
-	for len(p.kept) > most {
-		p.every *= 2
-		fewer := p.kept[:0]
-		for i, k := range p.kept {
-			if i%2 == 1 {
-				fewer = append(fewer, k)
-			}
-		}
-		clear(p.kept[len(fewer):])
-		p.kept = fewer
-	}
-}
-
-// nearest is the last snapshot that knows at most the first events, if that is nearer than the beginning of the window.
-func (p *Past) nearest(events int) (last snapshot, found bool) {
-	i := sort.Search(len(p.kept), func(i int) bool { return p.kept[i].next > events })
-	if i > 0 {
-		last = p.kept[i-1]
-	}
-	for _, s := range p.recent {
-		if s.next > last.next && s.next <= events {
-			last = s
-		}
-	}
-	if p.near.next > last.next && p.near.next <= events {
-		last = p.near
-	}
-	return last, last.next > 0 && last.next >= p.base(p.first(events))
-}
-
 // rewind goes back, or to the window, of the state before an event.
 func (p *Past) rewind(events int) {
 	p.behind = 0
@@ -429,6 +311,8 @@ func (p *Past) rewind(events int) {
 		p.begin(p.first(events))
 		return
 	}
+	p.now.release()
+	p.soon.release()
 	p.now, p.soon, p.next, p.soonAt, p.begins = last.now, last.soon, last.next, last.soonAt, -1
 	p.now.state = last.now.state.copy()
 	if last.soon.state != nil {
@@ -486,11 +370,7 @@ func (p *Past) known() int {
 // back, for the next event that is up to twice as late.
 func (p *Past) forget(t event.Time) {
 	first := p.earlier(t)
-	later := func(s snapshot) bool { return s.next > first }
-	p.kept, p.recent = slices.DeleteFunc(p.kept, later), slices.DeleteFunc(p.recent, later)
-	if p.near.next > first {
-		p.near = snapshot{}
-	}
+	p.dropAfter(first)
 	if p.next > first || p.soon.state != nil && p.soonAt > first {
 		p.rewind(first)
 	}

@@ -131,6 +131,7 @@ func runAll(threads int, states ...*State) {
 	for _, s := range states {
 		if s != nil {
 			s.program.clear()
+			s.settle()
 		}
 	}
 }

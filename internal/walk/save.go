@@ -33,6 +33,7 @@ func (p *Past) Save() (events int, bytes func() Saved) {
 	for i := len(p.recent) - 1; i >= 0 && p.next-s.next < savedBack; i-- {
 		s = p.recent[i]
 	}
+	s.lend()
 	head := binary.LittleEndian.AppendUint32(nil, saveVersion)
 	for _, x := range append(p.options.print(), uint64(events), uint64(s.next), uint64(s.soonAt),
 		uint64(s.now.number)) {
@@ -85,6 +86,7 @@ func (p *Past) Recall(saved Saved) error {
 		return fmt.Errorf("%w: the past has been asked already", errSaved)
 	}
 	fresh := *p
+	fresh.places = &places{newOrder(), newSources()}
 	fresh.takeFirst(saved.Events)
 	fresh.next, fresh.begins = int(numbers[1]), -1
 	number := int(min(numbers[3], math.MaxInt32))
@@ -103,6 +105,8 @@ func (p *Past) Recall(saved Saved) error {
 		}
 		fresh.soon, fresh.soonAt = segment{number + 1, soon}, int(numbers[2])
 	}
+	*p.places = *fresh.places
+	fresh.places = p.places
 	if *p = fresh; p.Live {
 		p.recent = []snapshot{p.snapshot()}
 	}
@@ -198,7 +202,7 @@ func (o Options) load(name string, parts map[string][]byte) (*State, error) {
 	}
 	for i := range int32(places) {
 		b := nodes[int(i)*savedNode:]
-		own, _ := s.nodes.own(i, s.owner)
+		own, _ := s.nodes.own(i)
 		n := &own[0]
 		n.key = le.Uint64(b)
 		n.latest.ids = [2]event.Node{event.Node(le.Uint32(b[8:])), event.Node(le.Uint32(b[12:]))}
@@ -208,7 +212,7 @@ func (o Options) load(name string, parts map[string][]byte) (*State, error) {
 		n.out.load(b[40+savedAccount:])
 		n.in.load(b[40+2*savedAccount:])
 		n.id = event.Node(le.Uint32(b[40+3*savedAccount:]))
-		row, _ := s.rows.own(i, s.owner)
+		row, _ := s.rows.own(i)
 		for k := range row {
 			row[k] = math.Float32frombits(le.Uint32(rows[4*(int(i)*len(row)+k):]))
 		}
@@ -218,7 +222,7 @@ func (o Options) load(name string, parts map[string][]byte) (*State, error) {
 		if n.id < 0 || s.find(n.id) >= 0 || n.key != o.key(n.id) {
 			return nil, fmt.Errorf("%w: node %d at place %d is another one, or there twice", errSaved, n.id, i)
 		}
-		slot, _ := s.slots.own(n.id, s.owner)
+		slot, _ := s.slots.own(n.id)
 		slot[0] = i + 1
 	}
 	return s, s.counts.load(parts[name+"counts"])

@@ -11,7 +11,6 @@ import (
 type sources struct {
 	noted int // events of the log
 	table paged[event.Node]
-	owner uint64
 	far   *farSources // which forks share: of one log all say the same
 }
 
@@ -22,15 +21,13 @@ type farSources struct {
 }
 
 func newSources() sources {
-	return sources{table: newPaged[event.Node](1, 4), owner: owners.Add(1),
-		far: &farSources{of: map[event.Edge]event.Node{}}}
+	return sources{table: newPaged[event.Node](1, 4), far: &farSources{of: map[event.Edge]event.Node{}}}
 }
 
 // fork is the same for another goroutine.
 func (s *sources) fork() sources {
-	f := sources{s.noted, s.table.clone(), owners.Add(1), s.far}
-	s.owner = owners.Add(1)
-	return f
+	s.table.share()
+	return sources{s.noted, s.table.clone(), s.far}
 }
 
 // note enters an event; of several with one id the first counts.
@@ -43,7 +40,9 @@ func (s *sources) note(e event.Edge, src event.Node, events int) {
 		}
 		return
 	}
-	if at, _ := s.table.own(e, s.owner); at[0] == 0 {
+	at, _ := s.table.own(e)
+	s.table.settle()
+	if at[0] == 0 {
 		at[0] = src
 	}
 }

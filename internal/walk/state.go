@@ -3,7 +3,9 @@ package walk
 import (
 	"cmp"
 	"math"
+	"runtime"
 	"slices"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/dygmamba/dygmamba/event"
@@ -18,20 +20,27 @@ type State struct {
 	options Options
 	limits  limits
 	rates   [Scales]float64
-	owner   uint64
-	copied  int // bytes of pages that other states have too
+	copied  int  // bytes of pages that other states have too
+	lent    bool // others than one past have it: only the garbage collector knows when it is not needed any more
 
-	slots  paged[int32]   // by node id: 1 + the node's place, 0 for one that never occurred
-	nodes  paged[node]    // by place
-	rows   paged[float32] // by place: [Vectors, Dim], each as of the node's time
-	places int            // that were given to nodes
-	free   paged[int32]   // those that can be given again, …
-	frees  int            // which are so many
-	counts *table
+	*arrays
+	places int // that were given to nodes
+	frees  int // of these can be given again
 
 	program program
 	group   []meeting // events of the instant that is being recorded
 	work    []activity
+}
+
+// arrays are all that a state holds in pages. They go back to their pools when nobody can reach the state any more.
+type arrays struct {
+	slots  paged[int32]   // by node id: 1 + the node's place, 0 for one that never occurred
+	nodes  paged[node]    // by place
+	rows   paged[float32] // by place: [Vectors, Dim], each as of the node's time
+	free   paged[int32]   // places that can be given again
+	counts table
+
+	released atomic.Bool
 }
 
 // node is what is kept of a node beside its vectors.
@@ -51,13 +60,47 @@ type meeting struct{ src, dst int32 }
 
 // NewState is the state before the first event.
 func NewState(o Options) *State {
-	s := &State{options: o, limits: o.limits(), rates: o.Rates(), owner: owners.Add(1), counts: new(table),
-		slots: newPaged[int32](1, 4), free: newPaged[int32](1, 4), nodes: newPaged[node](1, nodeBytes),
-		rows: newPaged[float32](o.Width(), 4*o.Width())}
+	s := &State{options: o, limits: o.limits(), rates: o.Rates(), arrays: &arrays{slots: newPaged[int32](1, 4),
+		free: newPaged[int32](1, 4), nodes: newPaged[node](1, nodeBytes),
+		rows: newPaged[float32](o.Width(), 4*o.Width())}}
 	for i := range s.counts {
-		s.counts[i].most, s.counts[i].owner = s.limits.slots, s.owner
+		s.counts[i].most = s.limits.slots
 	}
+	runtime.AddCleanup(s, (*arrays).release, s.arrays)
 	return s
+}
+
+// release empties all. The garbage collector may find that nobody can reach the state while that is being done.
+func (a *arrays) release() {
+	if a.released.Swap(true) {
+		return
+	}
+	a.slots.release()
+	a.nodes.release()
+	a.rows.release()
+	a.free.release()
+	for i := range a.counts {
+		a.counts[i].slots.release()
+	}
+}
+
+// share has to be called before copies are made of what is written to.
+func (a *arrays) share() {
+	a.slots.share()
+	a.nodes.share()
+	a.rows.share()
+	a.free.share()
+	for i := range a.counts {
+		a.counts[i].slots.share()
+	}
+}
+
+// settle lets go of pages that were copied since, when nothing that was recorded reads them any more.
+func (a *arrays) settle() {
+	a.slots.settle()
+	a.nodes.settle()
+	a.rows.settle()
+	a.free.settle()
 }
 
 // Apply takes over the events of one instant, which is later than all before: who met whom, in any order.
@@ -171,7 +214,7 @@ func (s *State) decay(i int32, t event.Time) {
 	if n.at == t {
 		return
 	}
-	row, copied := s.rows.own(i, s.owner)
+	row, copied := s.rows.own(i)
 	s.copied += 4 * copied
 	if since := t - n.at; !math.IsInf(since, 1) {
 		s.program.decays = append(s.program.decays, decay{row, since})
@@ -201,7 +244,7 @@ func (s *State) key(n event.Node) uint64 {
 // place is that of a node, to be written. It gets one if it has none; −1: there is no room.
 func (s *State) place(n event.Node) int32 {
 	if i := s.find(n); i >= 0 {
-		_, copied := s.nodes.own(i, s.owner)
+		_, copied := s.nodes.own(i)
 		s.copied += nodeBytes * copied
 		return i
 	}
@@ -215,10 +258,10 @@ func (s *State) place(n event.Node) int32 {
 	default:
 		s.places++
 	}
-	slot, _ := s.slots.own(n, s.owner)
+	slot, _ := s.slots.own(n)
 	slot[0] = i + 1
-	own, copied := s.nodes.own(i, s.owner)
-	row, more := s.rows.own(i, s.owner)
+	own, copied := s.nodes.own(i)
+	row, more := s.rows.own(i)
 	s.copied += nodeBytes*copied + 4*more
 	own[0] = node{key: s.options.key(n), id: n, latest: nobodyYet, at: math.Inf(-1)}
 	s.options.begin(own[0].key, row[:s.options.Dim])
@@ -267,9 +310,9 @@ func (s *State) dropNodes(but ...[]event.Node) {
 	earliest(s.work, half)
 	slices.SortFunc(s.work[:half], func(a, b activity) int { return cmp.Compare(a.place, b.place) })
 	for _, a := range s.work[:half] {
-		slot, _ := s.slots.own(s.node(a.place).id, s.owner)
+		slot, _ := s.slots.own(s.node(a.place).id)
 		slot[0] = 0
-		own, copied := s.nodes.own(a.place, s.owner)
+		own, copied := s.nodes.own(a.place)
 		s.copied += nodeBytes * copied
 		own[0] = node{}
 		s.release(a.place)
@@ -278,7 +321,7 @@ func (s *State) dropNodes(but ...[]event.Node) {
 
 // release lets a place be given again.
 func (s *State) release(place int32) {
-	at, _ := s.free.own(int32(s.frees), s.owner)
+	at, _ := s.free.own(int32(s.frees))
 	at[0] = place
 	s.frees++
 }
@@ -334,20 +377,18 @@ func earliest(list []activity, n int) {
 // clone is the same state. The two share pages until one of them writes.
 func (s *State) clone() *State {
 	s.Run(1)
-	c := s.copy()
-	s.owner = owners.Add(1)
-	for i := range s.counts {
-		s.counts[i].owner = s.owner
-	}
-	return c
+	s.share()
+	return s.copy()
 }
 
 // copy is the same as a state that nobody writes to any more, and to which nothing was recorded. Several goroutines may
 // call it.
 func (s *State) copy() *State {
-	c := &State{options: s.options, limits: s.limits, rates: s.rates, owner: owners.Add(1), places: s.places,
-		free: s.free.clone(), frees: s.frees, slots: s.slots.clone(), nodes: s.nodes.clone(), rows: s.rows.clone()}
-	c.counts = s.counts.clone(c.owner)
+	c := &State{options: s.options, limits: s.limits, rates: s.rates, places: s.places, frees: s.frees,
+		arrays: &arrays{slots: s.slots.clone(), nodes: s.nodes.clone(), rows: s.rows.clone(), free: s.free.clone(),
+			counts: s.counts.clone()}}
+	runtime.AddCleanup(c, (*arrays).release, c.arrays)
+	runtime.KeepAlive(s)
 	return c
 }
 

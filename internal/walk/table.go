@@ -48,7 +48,6 @@ type shard struct {
 	size    int // slots, a power of two, or 0
 	used    int
 	most    int // slots at most; 0: any number
-	owner   uint64
 	copied  int // entries of others
 	drops   int // how often it was full
 	touched uint32
@@ -108,21 +107,15 @@ func (s *shard) add(k key, t event.Time, rates *[Scales]float64) {
 }
 
 func (s *shard) write(i int32) *entry {
-	e, copied := s.slots.own(i, s.owner)
+	e, copied := s.slots.own(i)
+	s.slots.settle()
 	s.copied += copied
 	return &e[0]
 }
 
 // make gives a shard another number of slots, with what is in it.
 func (s *shard) make(size int) {
-	old := s.slots
-	s.slots, s.size = newPaged[entry](1, entryBytes), size
-	for s.slots.shift > 0 && 1<<s.slots.shift > size {
-		s.slots.shift--
-	}
-	for i := 0; i < size; i += 1 << s.slots.shift {
-		s.slots.own(int32(i), s.owner)
-	}
+	old := s.begin(size)
 	old.all(func(page []entry) {
 		for i := range page {
 			if e := &page[i]; e.count > 0 {
@@ -130,6 +123,21 @@ func (s *shard) make(size int) {
 			}
 		}
 	})
+	old.release()
+}
+
+// begin makes all slots empty, so many of them, and returns those so far.
+func (s *shard) begin(size int) (old paged[entry]) {
+	if old = s.slots; s.size == 0 {
+		s.slots = newPaged[entry](1, entryBytes)
+	} else {
+		s.slots = old.empty()
+	}
+	s.size = size
+	for i := 0; i < size; i += 1 << s.slots.shift {
+		s.slots.own(int32(i))
+	}
+	return old
 }
 
 // put moves an entry into its place.
@@ -168,22 +176,22 @@ func (s *shard) drop() {
 	})
 	keep := len(s.work) / 2
 	slices.SortFunc(s.work, rank.compare)
-	s.slots.chunks, s.used = nil, 0
-	s.make(s.size)
+	old := s.begin(s.size)
 	for _, r := range s.work[:keep] {
 		s.put(r.entry)
 	}
 	s.used = keep
 	clear(s.work)
+	old.release()
 }
 
-// clone is a table with the same pages, for another owner.
-func (t *table) clone(owner uint64) *table {
+// clone is a table with the same pages.
+func (t *table) clone() table {
 	c := *t
 	for i := range c {
-		c[i].slots, c[i].owner, c[i].work, c[i].copied = t[i].slots.clone(), owner, nil, 0
+		c[i].slots, c[i].work, c[i].copied = t[i].slots.clone(), nil, 0
 	}
-	return &c
+	return c
 }
 
 func (t *table) bytes() (n int) {
