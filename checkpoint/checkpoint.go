@@ -55,10 +55,10 @@ func (f *File) check() error {
 			return fmt.Errorf("two tensors are called %q", t.Name)
 		case t.Name == metadataKey:
 			return fmt.Errorf("a tensor is called %q, a name that the format reserves", t.Name)
-		case t.Data != nil && t.Bytes != nil:
+		case (t.Data != nil || t.Pieces != nil) && t.Bytes != nil:
 			return fmt.Errorf("tensor %q has floats and bytes, want one of them", t.Name)
-		case !ok || n != int64(len(t.Data)+len(t.Bytes)):
-			return fmt.Errorf("tensor %q has shape %v and %d elements", t.Name, t.Shape, len(t.Data)+len(t.Bytes))
+		case !ok || n != int64(t.Floats()+len(t.Bytes)):
+			return fmt.Errorf("tensor %q has shape %v and %d elements", t.Name, t.Shape, t.Floats()+len(t.Bytes))
 		}
 		seen[t.Name] = true
 	}

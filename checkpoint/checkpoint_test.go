@@ -52,6 +52,17 @@ func TestRoundTrip(t *testing.T) {
 	if files, _ := os.ReadDir(filepath.Dir(path)); len(files) != 1 {
 		t.Errorf("%d files are left, want 1", len(files))
 	}
+	pieces := sample() // floats may be in pieces, and the file may be a stream
+	for i, x := range pieces.Tensors {
+		if x.Bytes == nil {
+			half := len(x.Data) / 2
+			pieces.Tensors[i].Data, pieces.Tensors[i].Pieces = nil, [][]float32{x.Data[:half], nil, x.Data[half:]}
+		}
+	}
+	var stream bytes.Buffer
+	if err := checkpoint.Write(&stream, pieces); err != nil || !bytes.Equal(first, stream.Bytes()) {
+		t.Errorf("written in pieces: other bytes, %v", err)
+	}
 }
 
 // TestSaveFails shows that a failed save leaves the old file alone.

@@ -2,6 +2,8 @@ package checkpoint
 
 import (
 	"bufio"
+	"cmp"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -9,6 +11,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
+	"unsafe"
 
 	"github.com/dygmamba/dygmamba/internal/atomicfile"
 )
@@ -30,7 +34,7 @@ func save(path string, f File) error {
 	if err != nil {
 		return err
 	}
-	if err := Write(out, f); err != nil {
+	if err := writeTo(out, f); err != nil {
 		out.Discard()
 		return err
 	}
@@ -42,7 +46,27 @@ func Write(w io.Writer, f File) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	head, err := f.header()
+	return f.write(w, f.checksum())
+}
+
+// writeTo is Write to a file. The checksum, which stands in front, is found while the tensors are written.
+func writeTo(out *atomicfile.File, f File) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	sum := make(chan string, 1)
+	go func() { sum <- f.checksum() }()
+	failed := f.write(out, strings.Repeat("0", 2*sha256.Size))
+	head, err := f.header(<-sum)
+	if err := cmp.Or(failed, err); err != nil {
+		return err
+	}
+	_, err = out.WriteAt(head, 8)
+	return err
+}
+
+func (f *File) write(w io.Writer, checksum string) error {
+	head, err := f.header(checksum)
 	if err != nil {
 		return err
 	}
@@ -63,12 +87,12 @@ type entry struct {
 }
 
 // header is the JSON text before the data, padded with spaces so that the data starts at a multiple of 64.
-func (f *File) header() ([]byte, error) {
+func (f *File) header(checksum string) ([]byte, error) {
 	meta := maps.Clone(f.Meta)
 	if meta == nil {
 		meta = map[string]string{}
 	}
-	meta[checksumKey] = f.checksum()
+	meta[checksumKey] = checksum
 	text, err := json.Marshal(meta)
 	if err != nil {
 		return nil, err
@@ -76,7 +100,7 @@ func (f *File) header() ([]byte, error) {
 	head := append([]byte(`{"`+metadataKey+`":`), text...)
 	at := int64(0)
 	for _, t := range f.Tensors {
-		size := int64(4*len(t.Data) + len(t.Bytes))
+		size := int64(4*t.Floats() + len(t.Bytes))
 		name, err := json.Marshal(t.Name)
 		if err != nil {
 			return nil, err
@@ -108,8 +132,22 @@ func encode(w io.Writer, t Tensor) {
 		w.Write(t.Bytes)
 		return
 	}
+	encodeFloats(w, t.Data)
+	for _, piece := range t.Pieces {
+		encodeFloats(w, piece)
+	}
+}
+
+// littleEndian says whether floats lie in memory as they do in the file.
+var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
+func encodeFloats(w io.Writer, list []float32) {
+	if littleEndian && len(list) > 0 {
+		w.Write(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), 4*len(list)))
+		return
+	}
 	var buf [4096]byte
-	for rest := t.Data; len(rest) > 0; {
+	for rest := list; len(rest) > 0; {
 		n := min(len(rest), len(buf)/4)
 		for i, v := range rest[:n] {
 			binary.LittleEndian.PutUint32(buf[4*i:], math.Float32bits(v))

@@ -113,6 +113,9 @@ type Memory interface {
 	Grow(nodes int)               // makes room for node ids below nodes
 }
 
+// Writable is a Memory that can show what it remembers without a copy, valid until the next step.
+type Writable interface{ Written() []tensor.Named }
+
 // Shaper is a model whose steps can differ where the sizes of batches do not, as after a table moved: Shape must then
 // differ too.
 type Shaper interface {

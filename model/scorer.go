@@ -23,6 +23,14 @@ type StatefulScorer interface {
 	Restore([]tensor.Named) error // nil forgets everything
 }
 
+// Written is what a scorer remembers, to be written to a file before it is told of anything more.
+func Written(s StatefulScorer) ([]tensor.Named, error) {
+	if r, ok := s.(*remembering); ok {
+		return r.written()
+	}
+	return s.Snapshot()
+}
+
 // Rewinder is a StatefulScorer that can go back without a copy of all it remembers. Mark makes it ready for that;
 // rewind is called once, whatever happened since.
 type Rewinder interface{ Mark() (rewind func()) }
@@ -202,6 +210,15 @@ func (r *remembering) own() *grad.Tape {
 
 func (r *remembering) Snapshot() (list []tensor.Named, err error) {
 	guarded := tensor.Guard(func() { list = r.memory.Snapshot() })
+	return list, guarded
+}
+
+func (r *remembering) written() (list []tensor.Named, err error) {
+	w, ok := r.memory.(Writable)
+	if !ok {
+		return r.Snapshot()
+	}
+	guarded := tensor.Guard(func() { list = w.Written() })
 	return list, guarded
 }
 

@@ -182,13 +182,42 @@ func (s *State) Snapshot() []tensor.Named {
 		list = append(list, tensor.Named{Name: t.Name, Shape: []int{len(known), cols}, Data: host})
 	}
 	if sparse {
-		numbers := make([]byte, 0, 4*len(known))
-		for _, r := range known {
-			numbers = binary.LittleEndian.AppendUint32(numbers, uint32(r))
-		}
-		list = append(list, tensor.Named{Name: rowNumbers, Shape: []int{len(numbers)}, Bytes: numbers})
+		list = append(list, numbersOf(known))
 	}
 	return list
+}
+
+// Written is Snapshot to be written to a file before the next step. What a processor can read is not copied.
+func (s *State) Written() (list []tensor.Named) {
+	if s.tables[0].Data.Host == nil {
+		return s.Snapshot()
+	}
+	known, sparse := s.few()
+	for _, t := range s.tables {
+		x, cols := tensor.Named{Name: t.Name, Shape: slices.Clone(t.Shape())}, t.Cols()
+		if !sparse {
+			x.Pieces = [][]float32{t.Data.Host}
+		} else {
+			x.Shape[0] = len(known)
+			for lo, hi := range runs(known) {
+				x.Pieces = append(x.Pieces, t.Data.Host[lo*cols:hi*cols])
+			}
+		}
+		list = append(list, x)
+	}
+	if sparse {
+		list = append(list, numbersOf(known))
+	}
+	return list
+}
+
+// numbersOf are the numbers of rows.
+func numbersOf(known []int32) tensor.Named {
+	numbers := make([]byte, 0, 4*len(known))
+	for _, r := range known {
+		numbers = binary.LittleEndian.AppendUint32(numbers, uint32(r))
+	}
+	return tensor.Named{Name: rowNumbers, Shape: []int{len(numbers)}, Bytes: numbers}
 }
 
 // rowNumbers is the name of the numbers of rows, 4 bytes each, where not all are there.

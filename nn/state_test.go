@@ -50,6 +50,22 @@ func TestStateOfFewRows(t *testing.T) {
 		!slices.Equal(few[2].Shape, []int{4 * 6}) {
 		t.Fatalf("snapshots %v and %v", shapes(dense), shapes(few))
 	}
+	check := func(written, want []tensor.Named) {
+		t.Helper()
+		if len(written) != len(want) {
+			t.Fatalf("written are %v, want %v", shapes(written), shapes(want))
+		}
+		for i, x := range written {
+			if want := want[i]; x.Name != want.Name || !slices.Equal(x.Shape, want.Shape) ||
+				!slices.Equal(slices.Concat(x.Pieces...), want.Data) || !slices.Equal(x.Bytes, want.Bytes) {
+				t.Errorf("written is %v, want what a snapshot has, %v", x, want)
+			}
+		}
+	}
+	check(s.Written(), few)
+	denseBytes = 1 << 30
+	check(s.Written(), dense)
+	denseBytes = 0
 	for name, list := range map[string][]tensor.Named{"all": dense, "few": few} {
 		other, oa, ob := make2()
 		write(other, []*Table{oa}, 7) // is forgotten

@@ -18,8 +18,10 @@ func (t *trainer) finish(ctx context.Context) (run.Result, error) {
 	if err != nil {
 		return run.Result{}, fmt.Errorf("best epoch: %w", err)
 	}
-	if err := Restore(t.Learner.Model, t.Classifier(), best); err != nil {
-		return run.Result{}, fmt.Errorf("best epoch: %w", err)
+	if !t.fresh {
+		if err := Restore(t.Learner.Model, t.Classifier(), best); err != nil {
+			return run.Result{}, fmt.Errorf("best epoch: %w", err)
+		}
 	}
 	r := t.standing()
 	if r.Checkpoint, err = t.dir.Hash(run.CheckpointFile); err != nil {
@@ -67,9 +69,11 @@ func (t *trainer) finish(ctx context.Context) (run.Result, error) {
 	return r, t.dir.WriteJSON(run.ResultFile, r)
 }
 
-// bestEpoch is its checkpoint.
+// bestEpoch is its checkpoint, without tensors where the model has them.
 func (t *trainer) bestEpoch(ctx context.Context) (checkpoint.File, error) {
 	switch {
+	case t.fresh:
+		return t.best, nil
 	case t.filed:
 		return t.fileOfRoot(ctx, run.CheckpointFile)
 	case t.Dir != "":

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/bits"
 	"time"
 
 	"github.com/dygmamba/dygmamba/device"
@@ -22,6 +23,7 @@ type Pace struct {
 	Step  float64 // for a training event
 	Score float64 // for an event that is asked about, with its negatives
 	Save  float64 // to save what the model knows, once
+	Node  float64 // to save what it remembers of one more node, where nodes that did not occur are left out
 }
 
 // Fit measures the pace of this run and says which part of the events fits into the time until Deadline; the zero value
@@ -49,7 +51,17 @@ func (r *Run) Fit(ctx context.Context) (eval.Limits, error) {
 		test:     [2]int{split.Test.Len(), split.NewTest.Len()},
 		valKinds: len(protocol.Selecting(r.Spec.Training.SelectBy)), testKinds: max(1, len(r.Strategies)),
 	}
-	return b.limits(), nil
+	l := b.limits()
+	if r.Pace.Node > 0 {
+		first := 0
+		if l.Train > 0 {
+			first = max(0, b.train-l.Train)
+		}
+		r.Pace.Save += r.Pace.Node * float64(nodesOf(split.Train.Span(first, b.train), r.Set.NumNodes()))
+		b.pace = r.Pace
+		l = b.limits()
+	}
+	return l, nil
 }
 
 // fitNext is Fit for the task next: it limits an epoch to the latest training events for which there is time.
@@ -123,8 +135,8 @@ func (r *Run) probe(ctx context.Context) (inOrder bool, err error) {
 	if r.Pace.Score, err = probeScores(ctx, scorer, proto, limit); err != nil {
 		return inOrder, err
 	}
-	r.Pace.Save = savingTime(l, scorer)
-	return inOrder, nil
+	r.Pace.Save, r.Pace.Node, err = savingTime(l, scorer, r.Set.NumNodes())
+	return inOrder, err
 }
 
 // probeSteps is the time of a training event: of small steps, the first of which makes room in memory and builds the
@@ -200,22 +212,38 @@ func probeScores(
 	return each, nil
 }
 
-// savingTime is about how long it takes to write what the model knows: a disk that is not fast is assumed.
-func savingTime(l *Learner, s *model.DeviceScorer) float64 {
+// savingTime is about how long it takes to write what the model knows, and for each of the nodes that it knows nothing
+// of yet: a disk that is not fast is assumed.
+func savingTime(l *Learner, s *model.DeviceScorer, nodes int) (all, node float64, err error) {
 	const bytesPerSecond = 250e6
 	bytes := 3 * 4 * l.Params().Count() // values and two moments
-	if memory, ok := s.Scorer().(model.StatefulScorer); ok {
-		began := time.Now()
-		state, err := memory.Snapshot()
-		if err != nil {
-			return 0
-		}
-		for _, x := range state {
-			bytes += 4*len(x.Data) + len(x.Bytes)
-		}
-		return time.Since(began).Seconds() + float64(bytes)/bytesPerSecond
+	memory, ok := s.Scorer().(model.StatefulScorer)
+	if !ok {
+		return float64(bytes) / bytesPerSecond, 0, nil
 	}
-	return float64(bytes) / bytesPerSecond
+	began := time.Now()
+	state, err := model.Written(memory)
+	for _, x := range state {
+		bytes += 4*x.Floats() + len(x.Bytes)
+		if len(x.Shape) == 2 && x.Shape[0] < nodes {
+			node += float64(4*x.Shape[1]) / bytesPerSecond
+		}
+	}
+	return time.Since(began).Seconds() + float64(bytes)/bytesPerSecond, node, err
+}
+
+// nodesOf is how many of the nodes below a number occur.
+func nodesOf(s event.Span, below int) (n int) {
+	seen := make([]uint64, below/64+1)
+	for i, u := range s.Src {
+		v := s.Dst[i]
+		seen[u/64] |= 1 << (u % 64)
+		seen[v/64] |= 1 << (v % 64)
+	}
+	for _, word := range seen {
+		n += bits.OnesCount64(word)
+	}
+	return n
 }
 
 // budget is what a training has to fit into, in seconds and events.

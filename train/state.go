@@ -147,12 +147,20 @@ func (t *trainer) weights() (checkpoint.File, error) {
 	if !remembers {
 		return f, nil
 	}
-	state, err := m.Snapshot()
+	state, err := t.remembered(m)
 	for _, x := range state {
 		x.Name = memoryPrefix + x.Name
 		f.Tensors = append(f.Tensors, x)
 	}
 	return f, err
+}
+
+// remembered is what a model remembers. Without a directory it is kept, and must be a copy.
+func (t *trainer) remembered(m model.StatefulScorer) ([]tensor.Named, error) {
+	if t.Dir == "" {
+		return m.Snapshot()
+	}
+	return model.Written(m)
 }
 
 const (
@@ -182,6 +190,7 @@ func (t *trainer) saveBest(e run.Epoch) error {
 	if err := checkpoint.Save(t.dir.Path(run.CheckpointFile), f); err != nil {
 		return fmt.Errorf("save the checkpoint: %w", err)
 	}
+	t.best, t.fresh = checkpoint.File{Meta: f.Meta}, t.Ranks == nil // ranks read what the first one wrote
 	return nil
 }
 

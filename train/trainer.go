@@ -44,7 +44,8 @@ type trainer struct {
 	saving time.Duration   // that this took
 	kept   bool            // there is a state in the directory
 	ended  string          // why it ends before it is over
-	best   checkpoint.File // of a run that keeps nothing on disk
+	best   checkpoint.File // of a run that keeps nothing on disk, otherwise without tensors
+	fresh  bool            // the model is as it was when the best checkpoint was written
 
 	began    time.Time // the walk through this epoch
 	first    int       // events of the epoch that were done before it
@@ -231,7 +232,7 @@ func (t *trainer) walk(ctx context.Context) (waited time.Duration, err error) {
 	if c := t.Chooser(); c != nil {
 		c.Feed().Begin(t.at.Epoch, t.Protocol.CountedEvents())
 	}
-	t.began, t.first = time.Now(), done
+	t.began, t.first, t.fresh = time.Now(), done, false
 	for step, err := range batches {
 		if err != nil {
 			return waited, cmp.Or(t.settle(), err)

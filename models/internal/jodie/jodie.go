@@ -114,6 +114,9 @@ func (m *Model) Commit(tp *grad.Tape, b *sample.Batch, e *model.Embedding) {
 // Snapshot copies all that is remembered out.
 func (m *Model) Snapshot() []tensor.Named { return append(m.Memory.Snapshot(), m.saved()) }
 
+// Written is Snapshot to be written to a file before the next step.
+func (m *Model) Written() []tensor.Named { return append(m.Memory.Written(), m.saved()) }
+
 // Restore puts back what Snapshot copied out; nil forgets all events. Nothing changes on an error.
 func (m *Model) Restore(state []tensor.Named) error {
 	if state == nil {

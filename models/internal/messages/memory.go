@@ -80,10 +80,13 @@ func New(dev device.Device, nodes int, c Config, cell Cell, time nn.TimeEncoder,
 	return m
 }
 
-// Snapshot, Restore, Grow and Shape are those of model.Memory and model.Shaper: a model embeds its Memory.
+// Snapshot, Written, Restore, Grow and Shape are those of model.Memory and model.Shaper: a model embeds its Memory.
 
 // Snapshot copies everything out.
 func (m *Memory) Snapshot() []tensor.Named { return m.state.Snapshot() }
+
+// Written is Snapshot to be written to a file before the next step.
+func (m *Memory) Written() []tensor.Named { return m.state.Written() }
 
 // Restore puts back what Snapshot copied out; nil forgets everything.
 func (m *Memory) Restore(list []tensor.Named) error { return m.state.Restore(list) }
