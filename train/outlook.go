@@ -164,8 +164,8 @@ func (t *trainer) noTime() bool {
 		return false
 	}
 	t.ended = run.EndedByTime
-	t.logger().Info(fmt.Sprintf("there is no time for epoch %d; measured is epoch %d, the best so far", t.at.Epoch+1,
-		t.at.Stopper.Epoch))
+	t.logger().Info(fmt.Sprintf("there is no time for epoch %d; the test measures epoch %d, the best so far",
+		t.at.Epoch+1, t.at.Stopper.Epoch))
 	return true
 }
 
@@ -187,7 +187,7 @@ func (t *trainer) timeUp(outer context.Context, err error) (bool, error) {
 	place := fmt.Sprintf("the time limit ended epoch %d after %.0f %% of it", t.at.Epoch+1, 100*share)
 	t.ended = run.EndedByTime
 	if t.at.Stopper.Epoch > 0 {
-		t.logger().Info(fmt.Sprintf("%s; measured is epoch %d, the best so far", place, t.at.Stopper.Epoch))
+		t.logger().Info(fmt.Sprintf("%s; the test measures epoch %d, the best so far", place, t.at.Stopper.Epoch))
 		return true, nil
 	}
 	t.logger().Warn(place + ": validation has chosen no epoch; kept and measured are the weights as they are")

@@ -28,7 +28,7 @@ func (t *trainer) measureWhen(ctx context.Context, net *model.Net, to *eval.Next
 		}
 	}
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		t.logger().Warn("there was no time to learn all of when sources act: rates are rough")
+		t.logger().Warn("the time limit left too little time to learn when sources act: rates and windows are rough")
 		err = nil
 	}
 	if err != nil {
@@ -83,7 +83,7 @@ func (t *trainer) testNext(ctx context.Context, net *model.Net) (eval.Next, erro
 		r.When, err = t.Protocol.When(timed, net, rates, 0, end)
 	}
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		t.logger().Warn("there was no time to test what is said of times")
+		t.logger().Warn("the time limit left no time to test rates and windows")
 		r.When, err = nil, nil
 	}
 	return r, err

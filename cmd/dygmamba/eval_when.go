@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
+	"strings"
 
 	"github.com/dygmamba/dygmamba/internal/term"
 )
@@ -12,12 +14,12 @@ func (r *nextResultDoc) writeWhen(w io.Writer, s term.Style) error {
 	if r.When == nil {
 		return nil
 	}
-	fmt.Fprintf(w, "When does a source act?  %s\n\n", s.Dim(r.Variant))
+	fmt.Fprintln(w, strings.TrimSpace("When does a source act?  "+s.Dim(r.Variant))+"\n")
 	t := term.NewTable(term.Left("within"), term.Right("expected"), term.Right("observed"),
 		term.Right("calibration error %"), term.Right("Brier score"), term.Right("of the base rate"))
 	days := r.Hours != nil
 	for _, x := range r.Windows {
-		t.Row(x.Length(days), fmt.Sprintf("%.1f", x.Expected), fmt.Sprintf("%.0f", x.Observed),
+		t.Row(x.Length(days), rounded(x.Expected), rounded(x.Observed),
 			term.Percent(x.ECE), fmt.Sprintf("%.5f", x.Brier), fmt.Sprintf("%.5f", x.Base))
 	}
 	if err := t.Write(w, s); err != nil {
@@ -33,13 +35,21 @@ func (r *nextResultDoc) writeWhen(w io.Writer, s term.Style) error {
 		unit = "time in days"
 	}
 	f.Add("nats per event", fmt.Sprintf("%.4f, %s; fewer are better", r.Nats, unit))
-	f.Add("test period", fmt.Sprintf("%.0f events expected, %.0f observed", r.Total.Expected, r.Total.Observed))
+	f.Add("test period", rounded(r.Total.Expected)+" events expected, "+rounded(r.Total.Observed)+" observed")
 	r.addHours(&f)
 	if err := f.Write(w, s); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(w)
 	return err
+}
+
+// rounded is a number of events, with a decimal where it is small.
+func rounded(events float64) string {
+	if events < 100 {
+		return fmt.Sprintf("%.1f", events)
+	}
+	return term.Count(int64(math.Round(events)))
 }
 
 // addHours draws the hours of the day, where days are known.

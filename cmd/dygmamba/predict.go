@@ -243,7 +243,7 @@ func (p *prediction) unknown(model interface{ Known(event.Node) bool }) unknownD
 	}
 	for _, q := range p.questions {
 		all := known(q.Src, q.U) && candidates
-		if !p.rank.asked {
+		if !p.rank.asked && !p.timing.source {
 			all = known(q.Dst, q.I) && all
 		}
 		if !all {

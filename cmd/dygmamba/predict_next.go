@@ -321,7 +321,7 @@ func writeSurprises(w io.Writer, s term.Style, all []surpriseDoc) error {
 	for _, x := range all {
 		sum += x.Bits
 	}
-	fmt.Fprintf(w, "%s events carried %.2f bits each; the most surprising first\n\n", term.Count(len(all)),
+	fmt.Fprintf(w, "%s carried %.2f bits on average; the most surprising first\n\n", term.Counted(len(all), "event"),
 		sum/max(1, float64(len(all))))
 	return surpriseTable(order[:min(most, len(order))]).Write(w, s)
 }

@@ -165,9 +165,10 @@ func (p *prediction) whenDoc(c *predict.Chooser, o *openedRun, found predict.Tim
 	}
 	is := questionDocOf(q)
 	doc := &whenDoc{U: is.U, TS: is.TS, Model: c.Model(), Checkpoint: o.files[0], Data: p.set.Name,
-		Rate: found.Rate * unit, Warning: found.Warning, asked: q, names: p.timing.within, day: c.Day()}
+		Unknown: p.unknown(c), Rate: found.Rate * unit, Warning: found.Warning, asked: q, names: p.timing.within,
+		day: c.Day()}
 	if !p.timing.source {
-		doc.I, doc.Share, doc.Unknown = is.I, &found.Share, p.unknown(c)
+		doc.I, doc.Share = is.I, &found.Share
 	}
 	for _, w := range found.Windows[:asked] {
 		doc.Windows = append(doc.Windows, windowDoc{w.Length / unit, w.Probability, w.Expected})

@@ -168,8 +168,7 @@ func writeSummary(w io.Writer, s term.Style, set *dataset.Set, dir string, sum r
 		return writeNextSummary(w, s, sum)
 	}
 	if len(sum.Results) == 0 {
-		_, err := fmt.Fprintln(w,
-			"  There are no test events: the data set is too short, or too many events have the same time.")
+		_, err := fmt.Fprintln(w, noTestEvents)
 		return err
 	}
 	if answers := answersOf(sum); answers != nil {
@@ -307,28 +306,41 @@ func intervalText(x *[2]float64) string {
 	return term.Percent(x[0]) + "–" + term.Percent(x[1])
 }
 
+const noTestEvents = "  There are no test events: the data set is too short, or too many events have the same time."
+
 // writeNextSummary is the table of a training on the task "next".
 func writeNextSummary(w io.Writer, s term.Style, sum run.Summary) error {
+	r := sum.Runs[0].Next
+	if r.Events == 0 {
+		_, err := fmt.Fprintln(w, noTestEvents)
+		return err
+	}
 	t := term.NewTable(term.Left("test events"), term.Right("bits per event"))
 	for _, row := range []struct {
 		name string
 		bits run.MeanOf
-	}{{"all", sum.Next.WhoBits}, {"returning pairs", sum.Next.Returning}, {"first meetings", sum.Next.First}} {
-		text := fmt.Sprintf("%.3f", row.bits.Mean)
-		if row.bits.Mean == 0 { // there are no such events
-			text = "–"
-		} else if len(sum.Runs) > 1 {
-			text += fmt.Sprintf(" ± %.3f", row.bits.Std)
+		ci   *[2]float64
+	}{{"all", sum.Next.WhoBits, r.WhoBitsCI}, {"returning pairs", sum.Next.Returning, r.ReturningCI},
+		{"first meetings", sum.Next.First, r.FirstCI}} {
+		if x := row.bits; len(sum.Runs) > 1 {
+			row.ci = &[2]float64{x.Mean - x.Std, x.Mean + x.Std}
 		}
-		t.Row(row.name, text)
+		t.Row(row.name, bits(row.bits.Mean, row.ci, row.bits.Mean)) // 0: there are no such events
 	}
 	if err := t.Write(w, s); err != nil {
 		return err
 	}
-	r := sum.Runs[0].Next
-	_, err := fmt.Fprintf(w, "\n  %s\n", s.Dim(fmt.Sprintf("−log₂ of the probability of the destination, over all "+
-		"candidates, of %s test events; 'eval --protocol next' compares with rules that only count",
-		term.Count(r.Events))))
+	asked := term.Counted(r.Events, "test event")
+	switch {
+	case len(sum.Runs) > 1:
+		asked += ", ± standard deviation over seeds"
+	case r.Of > 0:
+		asked = fmt.Sprintf("a draw of %s of %s, ± 95 %% interval", term.Count(r.Events),
+			term.Counted(r.Of, "test event"))
+	}
+	_, err := fmt.Fprintf(w, "\n  %s\n  %s\n",
+		s.Dim("−log₂ of the probability of the destination among all candidates; fewer are better"),
+		s.Dim("of "+asked+"; 'eval --protocol next' compares with rules that only count"))
 	return err
 }
 
