@@ -164,10 +164,11 @@ func (r *Run) probeSteps(ctx context.Context, l *Learner, by replay.Planner, pro
 // are others: it does what is done once in an epoch, however many events that has.
 func (r *Run) steps(ctx context.Context, l *Learner, by replay.Planner, proto *eval.Protocol, events event.Span,
 	size int, limit time.Duration) (each float64, err error) {
-	pass, err := proto.Train(r.Seed)
+	pass, err := r.passOf(proto)
 	if err != nil {
 		return 0, err
 	}
+	l.askPairs(&pass)
 	pass.OnBatch, pass.BatchSize = nil, size
 	began, done := time.Now(), 0
 	var first time.Duration

@@ -104,15 +104,25 @@ func (r *Run) open(ctx context.Context) (*trainer, error) {
 	return t, nil
 }
 
-// pass is that of the training. The lists of a model of pairs belong to the model, which is not there yet: what stands
-// in for them has their size.
-func (r *Run) pass() (replay.Pass, error) {
+// pass is that of the training.
+func (r *Run) pass() (replay.Pass, error) { return r.passOf(r.Protocol) }
+
+// passOf is that of a training under a protocol. The lists of a model of pairs belong to the model, which is not there
+// yet: what stands in for them has their size, until askPairs.
+func (r *Run) passOf(p *eval.Protocol) (replay.Pass, error) {
 	if r.Spec.Pairing == nil {
-		return r.Protocol.Train(r.Seed)
+		return p.Train(r.Seed)
 	}
-	pass := r.Protocol.TrainPairs()
+	pass := p.TrainPairs()
 	pass.Negatives = echo{}
 	return pass, nil
+}
+
+// askPairs lets a pass ask about the lists of a model of pairs.
+func (l *Learner) askPairs(pass *replay.Pass) {
+	if c := l.Chooser(); c != nil && c.Feed().Lists() != nil {
+		pass.Negatives, pass.PerPositive = c.Feed().Lists(), c.Feed().Lists().Rounds()
+	}
 }
 
 // agrees says in what the protocol is not that of the configuration. A model's memory would be told of events in both
@@ -146,9 +156,7 @@ func (t *trainer) build(need Memory) (err error) {
 			return err
 		}
 	}
-	if c := t.Chooser(); c != nil && c.Feed().Lists() != nil {
-		t.pass.Negatives, t.pass.PerPositive = c.Feed().Lists(), c.Feed().Lists().Rounds()
-	}
+	t.askPairs(&t.pass)
 	t.scorer = model.NewScorerWith(t.Learner.Model, t.Head())
 	t.scorer.Reserve(need.scoreRoom)
 	return t.takeFrom()
