@@ -229,7 +229,15 @@ func answersNext(t *testing.T, set *dataset.Set, dir string, r run.Result) {
 	if err != nil || some.Events != 50 || some.Of != 225 || !(some.WhoBitsCI[0] < some.WhoBits) {
 		t.Errorf("a draw of 50: %+v, %v", some, err)
 	}
-	if rules := proto.NextRules(50); len(rules) != 3 || !(rules[0].All < rules[2].All) {
+	cut, err := c.EvaluateWho(t.Context(), proto, eval.NextOptions{Limit: 100, Until: time.Now()})
+	if err != nil || cut.Events != 30 || cut.Drawn != 100 {
+		t.Errorf("30 of a draw of 100, for lack of time: %+v, %v", cut, err)
+	}
+	same, err := c.EvaluateWho(t.Context(), proto, cut.Again())
+	if err != nil || same.WhoBits != cut.WhoBits || same.Events != 30 || same.Drawn != 100 || some.Drawn != 0 {
+		t.Errorf("the same events again: %+v, not %+v, %v", same, cut, err)
+	}
+	if rules := proto.NextRules(eval.NextOptions{Limit: 50}); len(rules) != 3 || !(rules[0].All < rules[2].All) {
 		t.Errorf("rules %+v", rules)
 	}
 }
@@ -333,5 +341,16 @@ func TestNextInLimitedTime(t *testing.T) {
 	}
 	if n := sum.Runs[0].Next; n == nil || n.Events == 0 {
 		t.Errorf("the test has %+v", n)
+	}
+	for _, name := range []string{"dygmamba", "graphmixer"} { // of pairs, and of nodes alone
+		o := nextOptions(t, name, set, 1)
+		o.MaxTime = 3 * time.Second
+		sum, err := dygmamba.Train(t.Context(), o)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if s, n := sum.Runs[0].Sampled, sum.Runs[0].Next; s == nil || s.Events >= s.Of || n == nil || n.Events == 0 {
+			t.Errorf("%s trained on %+v, the test has %+v", name, s, n)
+		}
 	}
 }

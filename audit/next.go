@@ -36,7 +36,9 @@ func (a *auditor) next(ctx context.Context, p *eval.Protocol) error {
 	if err := a.nextShares(ctx, c, p); err != nil {
 		return err
 	}
-	again, err := c.Evaluate(ctx, p, eval.NextOptions{Limit: eval.NextSample, OnEvent: a.progress("test")})
+	ask := noted.Again()
+	ask.OnEvent = a.progress("test")
+	again, err := c.Evaluate(ctx, p, ask)
 	if err != nil {
 		return fmt.Errorf("ask again: %w", err)
 	}

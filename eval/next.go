@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -18,13 +19,17 @@ import (
 
 // Next is what a model needs for the destinations of a part, in bits per event.
 type Next struct {
-	Scenario  protocol.Scenario `json:"setting"`
-	Events    int               `json:"events"`       // that were asked about
-	Of        int               `json:"of,omitempty"` // events that there are, where that is more
-	WhoBits   float64           `json:"who_bits"`
-	Returning float64           `json:"who_bits_returning"` // events whose pair had met before, in either direction
-	First     float64           `json:"who_bits_first"`     // the others
-	Share     float64           `json:"first_share"`        // of the others
+	Scenario protocol.Scenario `json:"setting"`
+	Events   int               `json:"events"`       // that were asked about
+	Of       int               `json:"of,omitempty"` // events that there are, where that is more
+	// Where the time was up before all that were drawn were asked about: how many were drawn, and from how many of the
+	// first events.
+	Drawn     int     `json:"drawn,omitempty"`
+	DrawnFrom int     `json:"drawn_from,omitempty"`
+	WhoBits   float64 `json:"who_bits"`
+	Returning float64 `json:"who_bits_returning"` // events whose pair had met before, in either direction
+	First     float64 `json:"who_bits_first"`     // the others
+	Share     float64 `json:"first_share"`        // of the others
 	// MRR and Hits10 are of the place of the destination among all candidates, which a new one is one of. Nil in
 	// validation, where only candidates of the destination's own group are asked about.
 	MRR    *float64 `json:"mrr,omitempty"`
@@ -51,6 +56,11 @@ const (
 	leastAsked     = 30   // also where the time is up
 )
 
+// Again asks about the same events, without a limit of time.
+func (n *Next) Again() NextOptions {
+	return NextOptions{Limit: cmp.Or(n.Drawn, n.Events), first: n.Events, from: n.DrawnFrom}
+}
+
 // NextOptions say what to ask.
 type NextOptions struct {
 	Limit int // number of test events, drawn with a fixed seed; 0: all
@@ -60,12 +70,31 @@ type NextOptions struct {
 	Windows int                   // random times at which windows are asked about; 0: a few
 	OnEvent func(done, total int) // progress; may be nil
 	OnBits  func(bits float64)    // told of every event in turn; may be nil
+
+	first int // of the draw are asked about; 0: all
+	from  int // the draw is from so many of the first events; 0: all
+}
+
+// inWindow draws from the first window of events, where only a window counts and time is short: to count all would take
+// longer than to ask.
+func (o NextOptions) inWindow(setup next.Setup) NextOptions {
+	if !o.Until.IsZero() {
+		o.from = setup.Window
+	}
+	return o
+}
+
+// draw is the events of n that are asked about, in their order.
+func (o *NextOptions) draw(n int) []int32 {
+	chosen := drawn(min(n, cmp.Or(o.from, n)), o.Limit)
+	return chosen[:min(len(chosen), cmp.Or(o.first, len(chosen)))]
 }
 
 // Next measures a net on the test events.
 func (p *Protocol) Next(ctx context.Context, net *model.Net, o NextOptions) (Next, error) {
 	ask, sums := next.NewAsker(net, p.options.Threads), nextSums{}
 	mrr, hits := 0.0, 0.0
+	o = o.inWindow(net.Setup())
 	err := p.eachNext(ctx, Test, net, o, func(w *next.View, dst event.Node) error {
 		s, err := ask.Shares(w)
 		if err != nil {
@@ -84,6 +113,9 @@ func (p *Protocol) Next(ctx context.Context, net *model.Net, o NextOptions) (Nex
 		return nil
 	})
 	r := sums.result(p.parts[Test].Len())
+	if all := p.parts[Test].Len(); r.Events < min(cmp.Or(o.Limit, all), all) || 0 < o.from && o.from < all {
+		r.Drawn, r.DrawnFrom = min(cmp.Or(o.Limit, all), cmp.Or(o.from, all), all), o.from
+	}
 	if n := float64(r.Events); n > 0 {
 		mrr, hits = mrr/n, hits/n
 		r.MRR, r.Hits10 = &mrr, &hits
@@ -128,11 +160,8 @@ func (p *Protocol) eachOf(ctx context.Context, part Part, setup next.Setup, o Ne
 ) error {
 	events := p.parts[part].All()
 	walk, view := next.NewWalk(p.split.Full.All(), setup), (*next.View)(nil)
-	n := events.Len()
-	if w := setup.Window; w > 0 && !o.Until.IsZero() { // to count all would take longer than to ask
-		n = min(n, w)
-	}
-	chosen := drawn(n, o.Limit)
+	o = o.inWindow(setup)
+	chosen := o.draw(events.Len())
 	for done, i := range chosen {
 		if done >= leastAsked && over(o.Until) {
 			return nil
@@ -169,9 +198,9 @@ func placeOf(share float64, s *next.Shares) float64 {
 }
 
 // NextRules are what counting alone needs for the same events: see package cache.
-func (p *Protocol) NextRules(limit int) []cache.Bits {
+func (p *Protocol) NextRules(o NextOptions) []cache.Bits {
 	full, test := p.split.Full, p.split.Full.Len()-p.split.Test.Len()
-	list, _ := cache.Measure(full.All(), test-p.split.Val.Len(), test, drawn(p.parts[Test].Len(), limit))
+	list, _ := cache.Measure(full.All(), test-p.split.Val.Len(), test, o.draw(p.parts[Test].Len()))
 	return list
 }
 

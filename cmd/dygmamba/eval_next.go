@@ -54,7 +54,7 @@ func (e *evaluation) runNext(ctx context.Context, a *app, o *openedRun) (*nextEv
 		}
 		if i == 0 {
 			doc.describe(c, o.set, proto)
-			doc.Rules = proto.NextRules(e.tgb.limit)
+			doc.Rules = proto.NextRules(eval.NextOptions{Limit: e.tgb.limit})
 		}
 		variant := ""
 		if len(o.files) > 1 {

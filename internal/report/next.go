@@ -74,22 +74,22 @@ func (r *Report) takeNext(ctx context.Context, o Options, record run.Run) error 
 			}
 		}
 	}
-	limit := eval.NextSample
+	ask := eval.NextOptions{Limit: eval.NextSample}
 	noted, err := record.Result()
 	switch {
 	case err == nil && noted.Next != nil:
-		limit = noted.Next.Events
+		ask = noted.Next.Again()
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	n := &NextTest{}
-	if n.Next, err = c.Evaluate(ctx, proto, eval.NextOptions{Limit: limit, OnEvent: tell("test")}); err != nil {
+	n := &NextTest{Rules: proto.NextRules(ask)}
+	ask.OnEvent = tell("test")
+	if n.Next, err = c.Evaluate(ctx, proto, ask); err != nil {
 		return err
 	}
 	if n.Events == 0 {
 		return fmt.Errorf("%s: no events to ask about in the test; the stream is too short", r.Data.Name)
 	}
-	n.Rules = proto.NextRules(limit)
 	if noted.Next != nil {
 		same := math.Abs(noted.Next.WhoBits-n.WhoBits) < tolerance*n.WhoBits
 		if r.Repeats = &same; !same {
