@@ -139,6 +139,9 @@ func (a *auditor) saved(name string, stop train.Stopper, epochs int) {
 		return
 	}
 	describe := func(s train.Stopper, n int) string {
+		if a.spec.Task == protocol.Next {
+			return fmt.Sprintf("epoch %d of %d, by bits per event", s.Epoch, n)
+		}
 		return fmt.Sprintf("epoch %d of %d, AP %v, AUC %v", s.Epoch, n, s.Best.AP, s.Best.AUC)
 	}
 	a.report.same(name, describe(stop, epochs), describe(at.Stopper, at.Epoch))

@@ -27,6 +27,7 @@ type statusDoc struct {
 	Data        string               `json:"data"`
 	Names       string               `json:"names"` // "text" or "numbers"
 	TimeFormat  string               `json:"time_format"`
+	Second      float64              `json:"second,omitempty"`     // in the unit of times, where they are dates
 	Features    int                  `json:"features"`             // numbers of an event
 	Columns     []dataset.ColumnInfo `json:"columns,omitempty"`    // that events have, by their imported names
 	Kinds       []string             `json:"kinds,omitempty"`      // of events
@@ -55,7 +56,8 @@ func (s *Server) status() statusDoc {
 	doc := statusDoc{
 		Events: at.Len(), Received: s.received(at), Last: at.Last, Nodes: s.engine.names().count(),
 		Model: g.name, Checkpoint: g.Checkpoint, Generation: g,
-		Data: s.options.Set.Name, Names: "text", TimeFormat: s.options.Set.TimeFormat, Features: s.engine.width,
+		Data: s.options.Set.Name, Names: "text", TimeFormat: s.options.Set.TimeFormat,
+		Second: s.options.Set.Clock().Second(), Features: s.engine.width,
 		Durable: s.options.Durable, Order: spec.Order, Batched: !g.quick.alone, Conditions: spec.Conditions(),
 		Uptime: time.Since(s.started).Seconds(), Snapshot: s.snapshotter.doc(), Learning: s.learner.doc(),
 		TakesTokens: s.tokens.Load() != nil, Phase: s.phase(), Retention: s.retainer.doc(),

@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dygmamba/dygmamba/dataset"
-	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/predict"
 )
 
@@ -45,8 +43,9 @@ type surprises struct {
 	mu      sync.Mutex // guards what follows
 	list    []surpriseDoc
 	judged  int
-	missed  int // events that came too fast, or that could not be judged
-	dropped int // that the webhook did not take
+	bits    float64 // of all that were judged
+	missed  int     // events that came too fast, or that could not be judged
+	dropped int     // that the webhook did not take
 }
 
 // surpriseDoc is a surprising event.
@@ -142,7 +141,7 @@ func (x *surprises) judge(ctx context.Context, before, after *state) error {
 		return err
 	}
 	names := after.epoch.names
-	at := func(t event.Time) string { return dataset.FormatTime(t, x.server.options.Set.TimeFormat) }
+	at := x.server.options.Set.Clock().Show
 	for i, f := range found {
 		if f.Bits < x.Bits {
 			continue
@@ -154,6 +153,9 @@ func (x *surprises) judge(ctx context.Context, before, after *state) error {
 	}
 	x.mu.Lock()
 	x.judged += len(found)
+	for _, f := range found {
+		x.bits += f.Bits
+	}
 	x.mu.Unlock()
 	return nil
 }
@@ -226,6 +228,7 @@ type surprisesDoc struct {
 	Judged    int           `json:"judged"`    // events since the server started
 	Missed    int           `json:"missed"`    // events that came too fast
 	Dropped   int           `json:"dropped,omitempty"`
+	Mean      *float64      `json:"mean_bits,omitempty"` // of the judged events; nil: there were none
 	Items     []surpriseDoc `json:"items"`
 }
 
@@ -241,7 +244,12 @@ func (x *surprises) clear() {
 func (x *surprises) last(n int, bits float64) surprisesDoc {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	doc := surprisesDoc{max(bits, x.Bits), x.judged, x.missed, x.dropped, []surpriseDoc{}}
+	doc := surprisesDoc{Threshold: max(bits, x.Bits), Judged: x.judged, Missed: x.missed, Dropped: x.dropped,
+		Items: []surpriseDoc{}}
+	if x.judged > 0 {
+		mean := x.bits / float64(x.judged)
+		doc.Mean = &mean
+	}
 	for i := len(x.list) - 1; i >= 0 && len(doc.Items) < n; i-- {
 		if x.list[i].Bits >= bits {
 			doc.Items = append(doc.Items, x.list[i])
