@@ -54,7 +54,7 @@ const (
 	// Of a live past states are kept from so far before the end on, at least so far apart, and this many, each about
 	// four times as far away as the next.
 	farRecent   = 1 << 18
-	recentEvery = 1 << 11
+	recentEvery = 1 << 13
 	mostRecent  = 6
 )
 
@@ -75,9 +75,9 @@ func (p *Past) keepNear() {
 	p.near, p.mark = p.snapshot(), 0
 }
 
-// keepRecent takes one more of the recent states of a live past: on the way to the last event at 256 Ki, 64 Ki, 16 Ki,
-// 4 Ki and 2 Ki events before it, and then after as many as are between the last two. It forgets one that is too near
-// to its neighbours.
+// keepRecent takes one more of the recent states of a live past: on the way to the last event at 256 Ki, 64 Ki, 16 Ki
+// and 8 Ki events before it, and then after as many as are between the last two. It forgets one that is too near to its
+// neighbours.
 func (p *Past) keepRecent() {
 	since := p.next
 	if n := len(p.recent); n > 0 {
