@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -72,7 +73,7 @@ func (s *Server) scoreNext(r *http.Request, q asked) (any, error) {
 			order[i] = i
 		}
 		slices.SortStableFunc(order, func(i, j int) int {
-			return compareTimes(a.queryTime(q.pairs[i]), a.queryTime(q.pairs[j]))
+			return cmp.Compare(a.queryTime(q.pairs[i]), a.queryTime(q.pairs[j]))
 		})
 		for _, i := range order {
 			x := a.query(q.pairs[i])
@@ -83,16 +84,6 @@ func (s *Server) scoreNext(r *http.Request, q asked) (any, error) {
 		return r.Context().Err()
 	})
 	return doc, err
-}
-
-func compareTimes(a, b event.Time) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // timingOf asks about a pair.
