@@ -18,15 +18,23 @@ type drift struct {
 // forest says.
 type track struct {
 	Drift
-	level  float64        // of the logarithm of all rates
-	hours  [hours]float64 // of those at an hour of the day
-	lately [hours]float64 // events that were expected at that hour, fading
-	at     event.Time     // as of when they have faded
+	shifts
+	shown   shifts         // as of the last event: what answers have
+	lately  [hours]float64 // events that were expected at that hour of earlier days, fading
+	hour    float64        // of the latest look, since time 0: as of when they have faded
+	now     int            // its place in the day
+	pending float64        // events that were expected in it
+}
+
+// shifts are what to add to logarithms of rates.
+type shifts struct {
+	level float64        // of all
+	hours [hours]float64 // of those at an hour of the day
 }
 
 var (
 	levelMemory = [...]float64{200, 600, 2000, 6000, 20_000} // events
-	hourMemory  = [...]float64{5, 15, 45}                    // days
+	hourMemory  = [...]float64{5, 15, 45, 2}                 // days; checkpoints name places
 )
 
 const (
@@ -34,9 +42,9 @@ const (
 	driftRows   = 1e5 // of these points in a training period are looked at, about,
 	driftEach   = 25  // but no more than this many for an event, and not fewer than that
 	driftLeast  = 0.3
-	driftMost   = 1e6 // points in a training period, where stretches of time are cut further for the hours of the day
+	driftPrior  = 20  // events that the memory of an hour has at least
+	driftMost   = 2e6 // points in a training period, where stretches of time are cut further for the hours of the day
 	driftKey    = 0xd21f7
-	driftPrior  = 30 // events that the memory of an hour has at least
 )
 
 // Drift says how far back corrections of rates look: places in levelMemory and hourMemory, −1 for no correction.
@@ -75,6 +83,14 @@ func (d *drift) observe(c Clock, t event.Time) {
 	}
 }
 
+// show lets answers have what was learned. Until the next event they have the same, and what was expected meanwhile is
+// what they said.
+func (d *drift) show() {
+	for i := range d.tracks {
+		d.tracks[i].shown = d.tracks[i].shifts
+	}
+}
+
 // shift is what to add to the logarithm of a rate at a time, by the first track.
 func (d *drift) shift(c Clock, t event.Time) float64 {
 	if len(d.tracks) == 0 {
@@ -84,9 +100,9 @@ func (d *drift) shift(c Clock, t event.Time) float64 {
 }
 
 func (x *track) shift(c Clock, t event.Time) float64 {
-	by := x.level
+	by := x.shown.level
 	if x.Hours >= 0 && c.Day > 0 {
-		by += x.hours[bin(t/c.Day, hours)]
+		by += x.shown.hours[bin(t/c.Day, hours)]
 	}
 	return max(-maxShift, min(maxShift, by))
 }
@@ -102,16 +118,17 @@ func (x *track) learn(c Clock, t event.Time, more float64) {
 	if x.Hours < 0 || c.Day == 0 {
 		return
 	}
-	if t-x.at > c.Day/24 {
-		keep := math.Exp(-(t - x.at) / (hourMemory[x.Hours] * c.Day))
+	// the memory of an hour grows when the hour is over: its events all count the same
+	if hour := math.Floor(t/c.Day*hours + rounding); hour != x.hour {
+		keep := math.Exp(-(hour - x.hour) / (hourMemory[x.Hours] * hours))
 		for h := range x.lately {
 			x.lately[h] *= keep
 		}
-		x.at = t
+		x.lately[x.now] += x.pending
+		x.hour, x.now, x.pending = hour, bin(t/c.Day, hours), 0
 	}
-	h := bin(t/c.Day, hours)
-	x.lately[h] += max(0, -more)
-	x.hours[h] = moved(x.hours[h], more/(driftPrior+x.lately[h]))
+	x.pending += max(0, -more)
+	x.hours[x.now] = moved(x.hours[x.now], more/(driftPrior+x.lately[x.now]))
 }
 
 // moved is a correction that is not moved too far at once.
@@ -121,4 +138,14 @@ func moved(x, by float64) float64 { return max(-maxShift, min(maxShift, x+max(-1
 func (s *State) perSpan(at event.Time) float64 {
 	k := scales - 2
 	return float64(s.total[k]) * math.Exp(-(at-s.last)/(parts[k]*s.clock.Span)) / parts[k]
+}
+
+// rarity is how many times fewer events all sources have at an hour of the day than at a mean hour, at least 1. Points
+// are looked at that much rather: hours with few events would otherwise be judged by a handful of them.
+func (s *State) rarity(at event.Time) float64 {
+	if s.clock.Day == 0 {
+		return 1
+	}
+	const most = 30
+	return max(1, min(most, 1/s.commonly(at)))
 }

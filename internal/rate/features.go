@@ -57,10 +57,40 @@ func (s *State) features(x []float32, u event.Node, at, ahead, all event.Time) [
 	x = s.activity(x, a, at, all)
 	x = s.calendar(x, a, at+ahead)
 	if ahead == 0 {
-		return append(x, 0, 0, 0, 0)
+		x = append(x, 0, 0, 0, 0)
+	} else {
+		x = append(x, s.age(ahead), quotient(ahead, math.Exp(float64(a.meanLog))), quotient(ahead, since),
+			quotient(ahead, at-a.first))
 	}
-	return append(x, s.age(ahead), quotient(ahead, math.Exp(float64(a.meanLog))), quotient(ahead, since),
-		quotient(ahead, at-a.first))
+	return s.busy(x, a, at, all)
+}
+
+// busy appends how active all and the source were in about the last hour, compared with what is usual at that time of
+// the day. Where departures after midnight are late ones, for example, a busy evening leads to more of them.
+func (s *State) busy(x []float32, a *source, at, all event.Time) []float32 {
+	if s.clock.Day == 0 {
+		return append(x, 0, 0)
+	}
+	k := s.hourScale()
+	length := parts[k] * s.clock.Span
+	compare := func(count float32, since event.Time, usual, prior float64) float32 {
+		now := float64(count) * math.Exp(-since/length)
+		return float32(math.Log((now+prior)/(usual*parts[k]+prior))) / 2
+	}
+	long := float64(s.total[scales-1]) * math.Exp(-(all-s.last)/(parts[scales-1]*s.clock.Span)) / parts[scales-1]
+	return append(x, compare(s.total[k], all-s.last, long*s.commonly(all-length), 2),
+		compare(a.fade[k], at-a.last, math.Exp(s.mean(a, at)+s.hourly(a, at-length)), 1))
+}
+
+// hourScale is the time scale that is nearest to an hour.
+func (s *State) hourScale() (best int) {
+	off := math.Inf(1)
+	for k, part := range parts {
+		if d := math.Abs(math.Log(part * s.clock.Span * 24 / s.clock.Day)); d < off {
+			best, off = k, d
+		}
+	}
+	return best
 }
 
 // rhythm appends how the time since the source's last action compares with earlier ones.
@@ -191,13 +221,18 @@ func (s *State) hourly(a *source, at event.Time) float64 {
 	if s.clock.Day == 0 {
 		return 0
 	}
-	const own, common = 10, 50
-	part := fraction(at / s.clock.Day)
-	x := (between(s.all.hour[:], part)*hours + common) / (float64(s.all.sum) + common)
+	const own = 10
+	x := s.commonly(at)
 	if h := a.habit; h != nil {
-		x = (between(h.hour[:], part)*hours + own*x) / (float64(h.sum) + own)
+		x = (between(h.hour[:], fraction(at/s.clock.Day))*hours + own*x) / (float64(h.sum) + own)
 	}
 	return max(-5, math.Log(x))
+}
+
+// commonly is how many times as many events all sources have at an hour as at a mean one.
+func (s *State) commonly(at event.Time) float64 {
+	const few = 50
+	return (between(s.all.hour[:], fraction(at/s.clock.Day))*hours + few) / (float64(s.all.sum) + few)
 }
 
 // Offset is the logarithm of the rate, per training period, that a forest's answer is added to: the source's mean so

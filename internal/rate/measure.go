@@ -79,10 +79,14 @@ func (a *Asker) ChooseDrift(ctx context.Context, p Period, unit event.Time) (nat
 			cost = 0.02
 		}
 		if d.Hours < 0 && a.Day > 0 {
-			cost += 0.01
+			cost += 0.02
 		}
-		// nor does one that hours are forgotten sooner by, and it follows later changes better
-		cost += 0.0005 * float64(max(0, d.Hours))
+		// one that forgets hours sooner follows later changes better: a longer memory must gain something
+		for _, days := range hourMemory {
+			if d.Hours >= 0 && days < hourMemory[d.Hours] {
+				cost += 0.001
+			}
+		}
 		if x+cost < best {
 			best, nats, a.Drift = x+cost, x, d
 		}
@@ -119,7 +123,7 @@ func (a *Asker) each(ctx context.Context, p Period, walk *Walk,
 				continue
 			}
 			s := walk.Before(x.At)
-			q := min(1, (x.Weight*s.likely(x.Src, x.At)+0.002)*perEvent)
+			q := min(1, (x.Weight*s.likely(x.Src, x.At)*s.rarity(x.At)+0.002)*perEvent)
 			if unit(mix(mix(p.Key, math.Float64bits(x.At)), uint64(x.Src))) < q {
 				log, drift := a.log(s, x.Src, x.At, 0)
 				visit(s, x.At, log, drift, x.Weight/q, 0)

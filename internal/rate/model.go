@@ -90,7 +90,7 @@ type FitOptions struct {
 }
 
 // DefaultRows is how many events a forest is made from at most.
-const DefaultRows = 40_000
+const DefaultRows = 80_000
 
 // Fit learns from the first events. Those that follow them, up to val, only say how many trees are best; there may be
 // none.

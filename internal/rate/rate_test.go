@@ -219,7 +219,7 @@ func TestMeasure(t *testing.T) {
 	if err != nil || math.Abs(half.Observed/got.Observed-1) > 0.05 || math.Abs(half.Expected/got.Expected-1) > 0.08 {
 		t.Errorf("half of the events give %+v, all %+v", half.Counts, got.Counts)
 	}
-	// nothing changes, so that all memories are about as good: the shortest one of hours is taken
+	// nothing changes, and there are 17 events at an hour of a day: a few days of them are enough
 	if _, err := a.ChooseDrift(context.Background(), p, day); err != nil || a.Drift.Hours != 0 {
 		t.Errorf("%+v, %v", a.Drift, err)
 	}

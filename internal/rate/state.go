@@ -226,5 +226,8 @@ func (s *State) habits(a *source, t event.Time) {
 // bin is the part of a period that a number of periods ends in.
 func bin(periods float64, n int) int {
 	part := periods - math.Floor(periods)
-	return min(int(part*float64(n)), n-1)
+	return min(int(part*float64(n)+rounding), n-1)
 }
+
+// rounding lets times at the very beginning of an hour belong to it, though quotients are not exact.
+const rounding = 1e-9

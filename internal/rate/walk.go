@@ -110,7 +110,7 @@ func (w *Walk) look(u event.Node, t event.Time) {
 		if p.At < w.from || p.At <= s.last {
 			continue
 		}
-		expected := p.Weight*s.likely(p.Src, p.At) + 1e-3
+		expected := p.Weight*s.likely(p.Src, p.At)*s.rarity(p.At) + 1e-3
 		q := min(1, expected*min(driftEach, max(driftLeast, driftRows/(1+s.perSpan(p.At)))))
 		if unit(mix(mix(driftKey, math.Float64bits(p.At)), uint64(p.Src))) < q {
 			w.x = s.Features(w.x[:0], p.Src, p.At, 0)
@@ -122,4 +122,5 @@ func (w *Walk) look(u event.Node, t event.Time) {
 	if s.Count(u) > 0 {
 		s.drift.observe(s.clock, t)
 	}
+	s.drift.show()
 }
