@@ -54,6 +54,8 @@ type actor struct {
 	inbox  [inbox]int32 // groups that it was lately a destination of, newest first, from 1
 	with   []event.Node // destinations that were together with it
 	is     *profiles
+
+	began int32 // events of all before the instant at which it was last a destination; −1: it never was
 }
 
 // link is what is known of a directed pair.
@@ -95,6 +97,8 @@ type Counts struct {
 	dests   []event.Node         // destinations in the order of their first event
 	order   []int32              // of each node: its position in dests, from 1; 0 for no destination
 	all     []event.Node         // destinations of all events
+	at      event.Time           // of the last event
+	began   int32                // events before that time
 	in      map[event.Node]int32 // of the latest events, how many have a destination
 	few     [2]int               // destinations with one event, and with two
 	bundles []bundle
@@ -188,6 +192,10 @@ func (c *Counts) Add(u, v event.Node, t event.Time) {
 	}
 	a.srcLast, b.dstLast = t, t
 	a.firstSeen, b.firstSeen = min(a.firstSeen, t), min(b.firstSeen, t)
+	if t != c.at {
+		c.at, c.began = t, int32(len(c.all))
+	}
+	b.began = c.began
 	c.all = append(c.all, v)
 	c.in[v]++
 	if old := len(c.all) - 1 - window; old >= 0 {
@@ -201,7 +209,8 @@ func (c *Counts) Add(u, v event.Node, t event.Time) {
 
 func (c *Counts) grow(n event.Node) {
 	for int(n) >= len(c.nodes) {
-		c.nodes = append(c.nodes, actor{srcLast: math.Inf(-1), dstLast: math.Inf(-1), firstSeen: math.Inf(1)})
+		c.nodes = append(c.nodes, actor{srcLast: math.Inf(-1), dstLast: math.Inf(-1), firstSeen: math.Inf(1),
+			began: -1})
 		c.order = append(c.order, 0)
 	}
 }
@@ -215,7 +224,7 @@ func (c *Counts) actor(n event.Node) *actor {
 }
 
 // stranger is a node of which nothing is known.
-var stranger = actor{srcLast: math.Inf(-1), dstLast: math.Inf(-1), firstSeen: math.Inf(1)}
+var stranger = actor{srcLast: math.Inf(-1), dstLast: math.Inf(-1), firstSeen: math.Inf(1), began: -1}
 
 // act counts an action of a source: its events of one instant are one.
 func (c *Counts) act(a *actor, fresh float32, t event.Time) {

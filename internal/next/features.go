@@ -11,6 +11,7 @@ type Setup struct {
 	Span     event.Time // how long the training period lasts
 	Together bool       // what happened at one instant
 	Profiles bool       // what nodes are chosen with, and by whom
+	Steps    bool       // how many events ago a candidate was a destination
 	Window   int        // only the latest events are counted, from one to two times as many as this; 0: all
 }
 
@@ -62,6 +63,9 @@ func (w *View) Features(x []float32, v event.Node) []float32 {
 	}
 	if w.c.setup.Profiles {
 		x = w.likeness(x, v)
+	}
+	if w.c.setup.Steps {
+		x = append(x, w.steps(v))
 	}
 	// the source itself, for what depends on both
 	return append(x, often(int(w.of.srcCount)), often(int(w.of.dstCount)), w.age(w.of.srcLast),
@@ -139,6 +143,16 @@ func (w *View) following(x []float32, v event.Node) []float32 {
 		}
 	}
 	return append(x, last, when, both, second)
+}
+
+// steps is how many events of all there were since the instant at which a candidate was last a destination, those of
+// that instant included, on a logarithmic scale. Time and events tell different things where nights have few of them.
+func (w *View) steps(v event.Node) float32 {
+	began := w.c.actor(v).began
+	if began < 0 {
+		return 2
+	}
+	return often(len(w.c.all) - int(began))
 }
 
 // Source appends what is known of the source alone: will it return to someone, or meet someone for the first time?

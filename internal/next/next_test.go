@@ -13,7 +13,7 @@ import (
 )
 
 // of counts everything, in a training period of the given length.
-func of(span event.Time) Setup { return Setup{Span: span, Together: true, Profiles: true} }
+func of(span event.Time) Setup { return Setup{Span: span, Together: true, Profiles: true, Steps: true} }
 
 // stream is a log of a few dozen nodes with habits, replies, new nodes, and several events at one instant.
 func stream(t testing.TB, n int, seed uint64) *event.Log {

@@ -8,7 +8,7 @@ import (
 	"github.com/dygmamba/dygmamba/internal/rng"
 )
 
-// Checkpoints from before groups and profiles know neither, and their networks are as wide as they were.
+// Checkpoints from before groups, profiles and steps know none, and their networks are as wide as they were.
 func TestWidthsStay(t *testing.T) {
 	for _, x := range []struct {
 		setup      Setup
@@ -17,7 +17,8 @@ func TestWidthsStay(t *testing.T) {
 		candidates string
 	}{
 		{Setup{Span: 1}, 59, 43, "as before"}, {Setup{Span: 1, Together: true}, 69, 49, "groups"},
-		{Setup{Span: 1, Profiles: true}, 66, 43, "profiles"}, {of(1), 76, 49, "both"},
+		{Setup{Span: 1, Profiles: true}, 66, 43, "profiles"},
+		{Setup{Span: 1, Together: true, Profiles: true}, 76, 49, "both"}, {of(1), 77, 49, "steps"},
 	} {
 		if got, source := x.setup.Width(), x.setup.SourceWidth(); got != x.candidate || source != x.source {
 			t.Errorf("%s: %d and %d features, want %d and %d", x.candidates, got, source, x.candidate, x.source)
@@ -60,6 +61,21 @@ func TestTogether(t *testing.T) {
 	}
 	if n := len(c.nodes[1].with); n < fellows || n > 2*fellows {
 		t.Errorf("%d destinations together with 1 are kept, want %d to %d", n, fellows, 2*fellows)
+	}
+}
+
+// Steps count all events from a destination's last instant on.
+func TestSteps(t *testing.T) {
+	c := NewCounts(of(10))
+	for i, v := range []event.Node{5, 6, 5, 7} {
+		c.Add(1, v, event.Time(i))
+	}
+	c.Add(3, 8, 3) // at the instant of 7
+	w := c.At(nil, 2, 4)
+	for v, want := range map[event.Node]float32{7: often(2), 8: often(2), 5: often(3), 6: often(4), 1: 2, 99: 2} {
+		if got := w.steps(v); got != want {
+			t.Errorf("%d: %v, want %v", v, got, want)
+		}
 	}
 }
 

@@ -35,7 +35,7 @@ var presets = []model.Preset[Config]{{
 	Name:    "standard",
 	Summary: "the same for all data",
 	Apply: func(_ string, c *Config, t *model.Training) {
-		c.RateTrees, c.Together, c.Profiles = rateTrees, true, true
+		c.RateTrees, c.Together, c.Profiles, c.Steps = rateTrees, true, true, true
 		t.LearningRate, t.Epochs, t.Patience, t.Calibrate = 1e-3, 30, 4, false
 	},
 }}
@@ -51,13 +51,14 @@ type Config struct {
 	Window     int     `json:"count_window" in:"[0,inf)" about:"latest events that count, up to twice as many; 0: all"`
 	Together   bool    `json:"together" about:"also count what happened at one instant"`
 	Profiles   bool    `json:"profiles" about:"also compare nodes by what they are chosen with, and by whom"`
+	Steps      bool    `json:"steps" about:"also count events of all since a candidate was a destination"`
 	RateTrees  int     `json:"rate_trees" in:"[0,4096]" about:"most trees that learn a rate; 0: none"`
 	OldRates   int     `json:"rate_dim" in:"[0,65536]" about:"of earlier checkpoints; not used"`
 	Day        float64 `json:"day_length" in:"[0,inf)" about:"of a day in the unit of times; 0: not known"`
 }
 
 // rateTrees is the number of trees for rates in all presets. Checkpoints that do not name one have none, and neither
-// groups nor profiles.
+// groups nor profiles nor steps.
 const rateTrees = 120
 
 // Default is the configuration for all data.
@@ -67,7 +68,7 @@ var Default = Config{Hidden: 64, Candidates: 31}
 func (c Config) Check() error { return nil }
 
 func (c Config) setup() next.Setup {
-	return next.Setup{Span: c.Span, Together: c.Together, Profiles: c.Profiles, Window: c.Window}
+	return next.Setup{Span: c.Span, Together: c.Together, Profiles: c.Profiles, Steps: c.Steps, Window: c.Window}
 }
 
 // Brief is the settings in a few words.
