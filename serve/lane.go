@@ -139,7 +139,7 @@ func (l *lane) run() {
 	defer close(l.gone)
 	var tick <-chan time.Time
 	if l.model().Derives() {
-		idle := time.NewTicker(2 * time.Millisecond)
+		idle := time.NewTicker(20 * time.Millisecond)
 		defer idle.Stop()
 		tick = idle.C
 	}
