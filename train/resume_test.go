@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -55,6 +56,30 @@ func TestResumeLonger(t *testing.T) {
 }
 
 // A directory that lost a file, or has one of another run, is refused and left as it is.
+// The test is of the best epoch, also where that is not the last one and the model has gone on.
+func TestBestEpochIsTested(t *testing.T) {
+	earlier := false
+	for _, rate := range []string{"0.001", "0.05", "0.2"} {
+		settings := []string{"num_epochs=4", "patience=4", "learning_rate=" + rate}
+		kept, err := small(t, t.TempDir(), settings...).Train(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := small(t, "", settings...).Train(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept.BestEpoch != want.BestEpoch || !reflect.DeepEqual(kept.Results, want.Results) {
+			t.Errorf("rate %s: %+v of epoch %d, want %+v of %d", rate, kept.Results, kept.BestEpoch, want.Results,
+				want.BestEpoch)
+		}
+		earlier = earlier || kept.BestEpoch < kept.Epochs
+	}
+	if !earlier {
+		t.Error("the last epoch was always the best")
+	}
+}
+
 func TestForeignFiles(t *testing.T) {
 	whole, other := t.TempDir(), t.TempDir()
 	for dir, seed := range map[string]uint64{whole: 1, other: 2} {
