@@ -108,6 +108,7 @@ func TestRowsLoss(t *testing.T) {
 // Rates that are half as high after the training period are corrected soon, at every hour; nothing of the future says
 // so.
 func TestDrift(t *testing.T) {
+	learnsLong(t)
 	gen, log := rng.New(2, "drift"), event.NewLog(0)
 	for at := 0.0; at < 20*day; at -= math.Log(1-gen.Float64()) * 200 {
 		if at < 10*day || gen.Below(2) == 0 {
@@ -164,6 +165,7 @@ func TestDriftCountsSilence(t *testing.T) {
 // Where a forest expects too much at some hours and too little at others, as many events as happen are soon expected at
 // each hour, also where all rates are corrected by the latest events, which are those of a few hours.
 func TestDriftOfHours(t *testing.T) {
+	learnsLong(t)
 	gen, log := rng.New(6, "hours"), event.NewLog(0)
 	for at := 0.0; at < 30*day; at -= math.Log(1-gen.Float64()) * 200 {
 		log.Append(event.Event{Src: event.Node(1 + gen.Below(3)), Dst: 20, Time: at})

@@ -44,6 +44,7 @@ func eveningStream(days int) event.Span {
 // As many events as happen are expected at an hour, also where they come late in it and in clusters: the silence
 // before them counts as it was answered, and every event of the hour counts the same.
 func TestDriftOfAnHour(t *testing.T) {
+	learnsLong(t)
 	all := eveningStream(80)
 	m := constant(Clock{Span: 30 * day, Day: day}, 0.5)
 	m.Drift = Drift{-1, len(hourMemory) - 1}

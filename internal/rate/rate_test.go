@@ -12,6 +12,14 @@ import (
 
 const day = 86400.0
 
+// learnsLong marks tests that learn for ten seconds. The race detector, which makes that a minute, has others.
+func learnsLong(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("learns for long")
+	}
+}
+
 // stream is a log of a few sources that act by day more often than by night, at whole minutes: several at one instant.
 func stream(t testing.TB, days float64, seed uint64) *event.Log {
 	t.Helper()
