@@ -72,7 +72,7 @@ type NextOptions struct {
 	OnBits  func(bits float64)    // told of every event in turn; may be nil
 
 	first int // of the draw are asked about; 0: all
-	from  int // the draw is from so many of the first events; 0: all
+	from  int // number of first events that the draw is from; 0: all
 }
 
 // inWindow draws from the first window of events, where only a window counts and time is short: to count all would take

@@ -76,7 +76,7 @@ func (d *Device) product(c, a, b device.Mat, g device.Gemm, k, batch int, alpha 
 	d.captured()
 }
 
-// batched is the memory of so many matrices, the next one step floats further on.
+// batched is the memory of a batch of matrices, each step floats after the one before.
 func batched(m device.Mat, batch, step int, write bool) access {
 	a := accessOf(m, write)
 	switch {

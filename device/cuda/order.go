@@ -9,7 +9,7 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 )
 
-// access is memory that a launch reads, or writes: rows of so many floats, stride floats apart.
+// access is memory that a launch reads or writes: rows of cols floats that begin stride floats apart.
 type access struct {
 	addr               uintptr
 	rows, cols, stride int

@@ -23,7 +23,7 @@ type pool[T any] struct {
 	free  []int32              // blocks that can be given again
 }
 
-// slabs are the first elements of consecutive blocks, so many in each slab.
+// slabs are the first elements of consecutive blocks, slabBlocks in each slab.
 type slabs[T any] []*T
 
 const (

@@ -126,7 +126,7 @@ func (s *shard) make(size int) {
 	old.release()
 }
 
-// begin makes all slots empty, so many of them, and returns those so far.
+// begin replaces the slots by this number of empty ones and returns the old ones.
 func (s *shard) begin(size int) (old paged[entry]) {
 	if old = s.slots; s.size == 0 {
 		s.slots = newPaged[entry](1, entryBytes)
