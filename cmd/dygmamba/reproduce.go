@@ -145,7 +145,8 @@ func (a *app) previewPlan(ctx context.Context, o study.Options) error {
 		return err
 	}
 	return a.emit(p, func(w io.Writer, s term.Style) error {
-		fmt.Fprintf(w, "%d runs on %s, %d at once, the most telling first\n", len(p.Runs), p.Device, p.Jobs)
+		fmt.Fprintf(w, "%s on %s, %d at once, the most informative first\n", term.Counted(len(p.Runs), "run"), p.Device,
+			p.Jobs)
 		fmt.Fprintf(w, "%s\n\n", p.Sum())
 		t := term.NewTable(term.Left("run"), term.Left("state"), term.Right("minimum"), term.Right("typical"))
 		for _, r := range p.Runs {
